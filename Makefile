@@ -1,0 +1,144 @@
+# Pinwheel: one Makefile. `make help` lists the targets.
+#
+# Everything that is built stays under build/. VARIANT=release (default), asan or tsan chooses a set of flags and
+# a folder of its own. A source is found by where it lies: DIR/*.c goes into libDIR, DIR/main.c is a program,
+# tests/*_test.c are test programs, tests/bench/*_bench.c benchmarks, tests/fuzz/*_fuzz.c fuzz targets.
+
+VARIANT ?= release
+B := build/$(VARIANT)
+CC := gcc
+CLANG := clang
+NVCC ?= $(shell command -v nvcc 2>/dev/null || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
+# CUDA=0 builds without the GPU back end even where nvcc is there.
+CUDA ?= $(if $(NVCC),1,0)
+CUDA_ARCH ?= -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 -gencode arch=compute_90,code=compute_90
+
+WARN := -Wall -Wextra -Werror -Wstrict-prototypes -Wmissing-prototypes -Wshadow -Wvla -Wno-unused-function
+FLAGS.release := -O2
+FLAGS.asan := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+FLAGS.tsan := -O1 -fsanitize=thread
+CFLAGS := -std=c11 -D_GNU_SOURCE -g $(WARN) $(FLAGS.$(VARIANT)) -I. -pthread -fno-strict-aliasing
+LDFLAGS := -pthread $(filter -fsanitize%,$(FLAGS.$(VARIANT)))
+LIBS := -ljansson -luring -lnuma -lm
+ifneq ($(VARIANT),release)
+CUDA := 0
+endif
+
+# Instruction sets beyond the baseline are for files that say so in their name; they are entered only after a
+# run-time check.
+ISA_adx := -mbmi2 -madx
+ISA_ifma := -mavx512f -mavx512dq -mavx512vl -mavx512bw -mavx512ifma -mbmi2 -madx
+isa = $(ISA_$(lastword $(subst _, ,$(basename $(notdir $(1))))))
+
+libsrc = $(filter-out %/main.c,$(wildcard $(1)/*.c))
+obj = $(patsubst %.c,$(B)/%.o,$(1))
+PARTS := shm kernels formats synth gpud launcher
+ARCHIVES := $(PARTS:%=$(B)/lib%.a)
+
+# Who may link what; the include check in tests/ holds the same picture.
+KERNELS := $(B)/libkernels.a
+PROGRAMS := $(B)/pinwheel-gpud $(B)/pinwheel-synth $(B)/pinwheel-tool
+TESTS := $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/*_test.c))
+BENCHES := $(patsubst tests/bench/%.c,$(B)/bench/%,$(wildcard tests/bench/*_bench.c))
+FUZZERS := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
+TEST_HELPERS := $(patsubst tests/helpers/%.c,$(B)/tests/helpers/%,$(wildcard tests/helpers/*.c))
+GPU_TESTS := $(patsubst tests/gpu/%.c,$(B)/gpu/%,$(wildcard tests/gpu/*_gputest.c))
+GPU_BENCHES := $(patsubst tests/gpu/%.c,$(B)/gpu/%,$(wildcard tests/gpu/*_gpubench.c))
+
+CU := $(wildcard kernels/*.cu)
+ifeq ($(CUDA),1)
+CUDA_HOME := $(patsubst %/bin/,%,$(dir $(realpath $(NVCC))))
+CU_OBJ := $(CU:%.cu=$(B)/%.cu.o)
+CUDA_LIBS := $(if $(CU),-L$(CUDA_HOME)/lib64 -lcudart_static -lstdc++ -ldl -lrt)
+CFLAGS.cuda := $(if $(CU),-DPINWHEEL_CUDA)
+endif
+NVFLAGS := -O3 -std=c++17 -I. -lineinfo --expt-relaxed-constexpr -Xcompiler -Wall $(CUDA_ARCH)
+
+.DEFAULT_GOAL := all
+.PHONY: all help deps demo test test-gpu bench bench-gpu fuzz soak clean programs tests
+.SECONDARY:
+
+all: programs               ## build the programs
+programs: $(PROGRAMS) $(B)/pinwheel
+tests: programs $(TESTS) $(TEST_HELPERS)
+
+help:                       ## list the targets
+	@sed -n 's/^\([a-z][a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+deps:                       ## install what building and testing need (Debian packages, as root)
+	@tests/deps
+
+demo: deps                  ## from a bare machine to a verified proof through the whole service
+	@$(MAKE) --no-print-directory -j$$(nproc) programs
+	@tests/demo $(B)
+
+test: deps                  ## build and run every test; ends with 'N passed, N failed, N skipped'
+	@$(MAKE) --no-print-directory -j$$(nproc) tests
+	@tests/run $(B)
+
+bench: deps                 ## speed of every part, each beside its physical limit
+	@$(MAKE) --no-print-directory -j$$(nproc) programs $(BENCHES)
+	@tests/bench/run $(B)
+
+test-gpu: programs $(GPU_TESTS)     ## what needs a GPU: equal to the CPU byte for byte
+	@tests/gpu/run $(B)
+
+bench-gpu: $(GPU_BENCHES)   ## GPU speed beside its floor, one table
+	@for b in $(GPU_BENCHES); do $$b || exit 1; done
+
+fuzz: deps                  ## long fuzzing of the parsers (FUZZ_SECONDS per target, default 300)
+	@$(MAKE) --no-print-directory -j$$(nproc) $(FUZZERS)
+	@tests/fuzz/run $${FUZZ_SECONDS:-300}
+
+clean:                      ## remove build/
+	rm -rf build
+
+# ---- rules ----
+$(B)/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(CFLAGS.cuda) $(call isa,$<) $(if $(filter kernels/%,$<),$(if $(filter release,$(VARIANT)),-O3)) -MMD -MP -c $< -o $@
+
+$(B)/%.cu.o: %.cu
+	@mkdir -p $(@D)
+	$(NVCC) $(NVFLAGS) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
+
+$(foreach p,$(PARTS),$(eval $(B)/lib$(p).a: $(call obj,$(call libsrc,$(p)))))
+$(ARCHIVES):
+	@mkdir -p $(@D)
+	@rm -f $@
+	ar rcs $@ $^
+
+link = $(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIBS)
+
+$(B)/pinwheel-gpud: $(B)/gpud/main.o $(B)/libgpud.a $(B)/libformats.a $(B)/libshm.a $(KERNELS) $(CU_OBJ)
+	$(link) $(CUDA_LIBS)
+$(B)/pinwheel-synth: $(B)/synth/main.o $(B)/libsynth.a $(B)/libformats.a $(B)/libshm.a $(KERNELS)
+	$(link)
+$(B)/pinwheel-tool: $(B)/launcher/main.o $(B)/liblauncher.a $(B)/libgpud.a $(B)/libsynth.a $(B)/libformats.a $(B)/libshm.a $(KERNELS)
+	$(link)
+$(B)/pinwheel: launcher/pinwheel
+	@mkdir -p $(@D)
+	install -m 755 $< $@
+
+$(B)/tests/%: $(B)/tests/%.o $(ARCHIVES)
+	@mkdir -p $(@D)
+	$(link)
+$(B)/bench/%: $(B)/tests/bench/%.o $(ARCHIVES)
+	@mkdir -p $(@D)
+	$(link)
+$(B)/gpu/%: $(B)/tests/gpu/%.o $(ARCHIVES) $(CU_OBJ)
+	@mkdir -p $(@D)
+	$(link) $(CUDA_LIBS)
+
+FUZZ_SRC := $(foreach p,$(PARTS),$(call libsrc,$(p)))
+FUZZ_OBJ := $(patsubst %.c,build/fuzz/obj/%.o,$(FUZZ_SRC))
+build/fuzz/obj/%.o: %.c
+	@mkdir -p $(@D)
+	$(CLANG) -std=c11 -D_GNU_SOURCE -g -O1 -I. -fno-strict-aliasing -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all $(call isa,$<) -MMD -MP -c $< -o $@
+build/fuzz/libfuzzed.a: $(FUZZ_OBJ)
+	@rm -f $@
+	ar rcs $@ $^
+build/fuzz/%: build/fuzz/obj/tests/fuzz/%.o build/fuzz/libfuzzed.a
+	$(CLANG) -fsanitize=fuzzer,address,undefined -pthread -o $@ $^ $(LIBS)
+
+-include $(shell find build -name '*.d' 2>/dev/null)
