@@ -1,0 +1,34 @@
+// The independent judge: snarkjs, driven for many files in one process.
+//   node tests/judge.js witness PROGRAM.wasm INPUT.json OUT.wtns [...]
+//   node tests/judge.js verify KEY PROOF.json PUBLIC.json [...]       KEY: verification key .json, or a .zkey
+// Prints one line for each, "ok NAME" or "BAD NAME: why"; exits 1 where any is bad.
+const fs = require("fs");
+const path = require("path");
+const snarkjs = require(path.join(__dirname, "../build/npm/node_modules/snarkjs"));
+
+const json = (file) => JSON.parse(fs.readFileSync(file, "utf8"));
+const key = (file) => (file.endsWith(".zkey") ? snarkjs.zKey.exportVerificationKey(file) : json(file));
+
+const commands = {
+    witness: async (program, input, out) => snarkjs.wtns.calculate(json(input), program, out),
+    verify: async (vk, proof, signals) => {
+        if (!(await snarkjs.groth16.verify(await key(vk), json(signals), json(proof)))) throw new Error("refused");
+    },
+};
+
+(async () => {
+    const [command, ...args] = process.argv.slice(2);
+    let bad = 0;
+    for (let i = 0; i + 2 < args.length; i += 3) {
+        const three = args.slice(i, i + 3);
+        const name = command === "verify" ? three[1] : three[2];
+        try {
+            await commands[command](...three);
+            console.log(`ok ${name}`);
+        } catch (e) {
+            console.log(`BAD ${name}: ${e.message}`);
+            bad = 1;
+        }
+    }
+    process.exit(bad);
+})();
