@@ -68,7 +68,8 @@ help:                       ## list the targets
 deps:                       ## install what building and testing need (Debian packages, as root)
 	@tests/deps
 
-demo: deps                  ## from a bare machine to a verified proof through the whole service
+demo:                       ## from a bare machine to a verified proof through the whole service
+	@tests/deps build
 	@$(MAKE) --no-print-directory -j$$(nproc) programs
 	@tests/demo $(B)
 
