@@ -154,24 +154,7 @@ KRN_FN_CALL void FN(inv)(F *r, const F *a)
     FN(pow)(r, a, e.l, FIELD_LIMBS);
 }
 
-KRN_FN_CALL void FN(batch_inv)(F *v, F *scratch, size_t n)
-{
-    F acc = FN(one)();
-    for (size_t i = 0; i < n; i++) {
-        scratch[i] = acc;
-        if (!FN(is_zero)(&v[i]))
-            FN(mul)(&acc, &acc, &v[i]);
-    }
-    FN(inv)(&acc, &acc);
-    for (size_t i = n; i-- > 0;) {
-        if (FN(is_zero)(&v[i]))
-            continue;
-        F inverse;
-        FN(mul)(&inverse, &acc, &scratch[i]);
-        FN(mul)(&acc, &acc, &v[i]);
-        v[i] = inverse;
-    }
-}
+#include "kernels/batch_inv_tmpl.h"
 
 #undef F
 #undef FN

@@ -18,12 +18,15 @@
 #define LIMBS_X86 1
 #endif
 
-/* KRN_FN: inlined into its caller. KRN_FN_CALL: too large for that, or too rare. Both run on host and device. */
+/* What runs on host and device. KRN_FN: inlined into its caller. KRN_FN_CALL: too rare for that. KRN_FN_LARGE:
+ * inlined on a GPU, where a call costs all registers, and called on the host, whose instruction cache is small. */
 #ifdef __CUDACC__
 #define KRN_FN static __host__ __device__ __forceinline__
-#define KRN_FN_CALL static __host__ __device__ __noinline__
+#define KRN_FN_LARGE KRN_FN
+#define KRN_FN_CALL static __host__ __device__ __noinline__ __attribute__((unused))
 #else
 #define KRN_FN static inline __attribute__((always_inline))
+#define KRN_FN_LARGE KRN_FN_CALL
 #define KRN_FN_CALL static __attribute__((noinline, unused))
 #endif
 
