@@ -36,14 +36,13 @@ void fmt_file_lend(struct fmt_file *f, const char *name, const void *bytes, size
 /* Copies len bytes from offset into dst. Fails where the file has fewer (also where it was cut after opening). */
 int fmt_file_read(const struct fmt_file *f, uint64_t offset, void *dst, size_t len, struct fmt_error *err);
 
-/* Unmaps or closes. A file that is all zero bytes (never opened) may be closed too; twice is harmless. */
+/* Unmaps or closes; twice is harmless. Where opening failed there is nothing to close. */
 void fmt_file_close(struct fmt_file *f);
 
 /* The whole of a small file (at most max bytes) as malloc'd bytes with a NUL after them; the caller frees them. */
 int fmt_file_read_whole(const char *path, size_t max, char **bytes, size_t *len, struct fmt_error *err);
 
-/* Writes a file whole or not at all: a temporary file in the same folder (mode 0666 less the umask), then rename. On
- * failure nothing is left behind and a file that was there before is unchanged. Not synced to disk. */
+/* Writes a file whole or not at all, by formats/output.h. */
 int fmt_file_write_whole(const char *path, const void *data, size_t len, struct fmt_error *err);
 
 #endif
