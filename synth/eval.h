@@ -8,7 +8,7 @@
 
 /*
  * w: z->n_vars plain values below r. a, b: z->domain_size rows of KRN_FR_BYTES each, in Montgomery form, all
- * written (rows without coefficients are zero). The three do not overlap; a and b are 8-byte aligned.
+ * written (rows without coefficients are zero). The three do not overlap. threads: 0 for all processors.
  *
  * The key stores coefficient * R^2, and one Montgomery product divides by R: (k R^2 * w) / R = (k w) R.
  *
