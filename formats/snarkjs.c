@@ -355,6 +355,15 @@ int fmt_public_read(const char *path, const struct krn_curve *curve, uint8_t **v
 
 /* ---- to values ---- */
 
+/* The value, or NULL with the value freed where building it failed. */
+static struct fmt_json *built(struct fmt_json *j, int rc)
+{
+    if (rc == 0)
+        return j;
+    fmt_json_free(j);
+    return NULL;
+}
+
 /* Adds an element of Fq or Fq2 to an array. */
 static int append_element(struct fmt_json *array, const struct krn_curve *curve, const uint8_t *value, size_t degree)
 {
@@ -369,8 +378,8 @@ static int append_element(struct fmt_json *array, const struct krn_curve *curve,
     return rc | fmt_json_append(array, pair);
 }
 
-static int set_point(struct fmt_json *object, const char *key, const struct krn_curve *curve, const uint8_t *point,
-                     size_t degree)
+/* [x, y, 1], or [0, 1, 0] for infinity; NULL where memory is short. */
+static struct fmt_json *point_value(const struct krn_curve *curve, const uint8_t *point, size_t degree)
 {
     static const uint8_t zero[2 * KRN_FQ_MAX], one[2 * KRN_FQ_MAX] = {1};
     const size_t element = degree * curve->fq_bytes;
@@ -380,16 +389,13 @@ static int set_point(struct fmt_json *object, const char *key, const struct krn_
     int rc = append_element(xyz, curve, point, degree) |
              append_element(xyz, curve, infinity ? one : point + element, degree) |
              append_element(xyz, curve, infinity ? zero : one, degree);
-    return rc | fmt_json_set(object, key, xyz);
+    return built(xyz, rc);
 }
 
-/* The value, or NULL with the value freed where building it failed. */
-static struct fmt_json *built(struct fmt_json *j, int rc)
+static int set_point(struct fmt_json *object, const char *key, const struct krn_curve *curve, const uint8_t *point,
+                     size_t degree)
 {
-    if (rc == 0)
-        return j;
-    fmt_json_free(j);
-    return NULL;
+    return fmt_json_set(object, key, point_value(curve, point, degree));
 }
 
 struct fmt_json *fmt_json_from_proof(const struct krn_curve *curve, const struct krn_proof *proof)
@@ -411,6 +417,20 @@ struct fmt_json *fmt_json_from_public(const uint8_t *values, size_t n)
         rc = fmt_json_append(j, fmt_json_string(text));
     }
     return built(j, rc);
+}
+
+static struct fmt_json *from_vk(const struct krn_vk *vk)
+{
+    const struct krn_curve *curve = krn_curve(vk->curve);
+    struct fmt_json *j = fmt_json_object(), *ic = fmt_json_array();
+    int rc = fmt_json_set_string(j, "protocol", "groth16") | fmt_json_set_string(j, "curve", curve->snarkjs_name) |
+             fmt_json_set_int(j, "nPublic", vk->n_public) | set_point(j, "vk_alpha_1", curve, vk->alpha1, 1) |
+             set_point(j, "vk_beta_2", curve, vk->beta2, 2) | set_point(j, "vk_gamma_2", curve, vk->gamma2, 2) |
+             set_point(j, "vk_delta_2", curve, vk->delta2, 2);
+
+    for (uint32_t i = 0; i <= vk->n_public && rc == 0; i++)
+        rc = fmt_json_append(ic, point_value(curve, vk->ic + (size_t)i * 2 * curve->fq_bytes, 1));
+    return built(j, rc | fmt_json_set(j, "IC", ic));
 }
 
 /* ---- to text and files ---- */
@@ -457,5 +477,12 @@ int fmt_public_write(const char *path, const uint8_t *values, size_t n, struct f
 {
     size_t len = 0;
     char *text = fmt_public_text(values, n, &len);
+    return write_text(path, text, len, err);
+}
+
+int fmt_vk_write(const char *path, const struct krn_vk *vk, struct fmt_error *err)
+{
+    size_t len = 0;
+    char *text = dump_and_free(from_vk(vk), &len);
     return write_text(path, text, len, err);
 }

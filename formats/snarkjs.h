@@ -47,6 +47,9 @@ int fmt_proof_write(const char *path, const struct krn_curve *curve, const struc
                     struct fmt_error *err);
 int fmt_public_write(const char *path, const uint8_t *values, size_t n, struct fmt_error *err);
 
+/* A verification key as snarkjs exports it, without vk_alphabeta_12, which no verifier reads. */
+int fmt_vk_write(const char *path, const struct krn_vk *vk, struct fmt_error *err);
+
 /* A proof and publics as values, for messages. NULL where memory is short. */
 struct fmt_json *fmt_json_from_proof(const struct krn_curve *curve, const struct krn_proof *proof);
 struct fmt_json *fmt_json_from_public(const uint8_t *values, size_t n);
