@@ -9,7 +9,10 @@
  * Probe: init, operation probe, NOP round trip. liburing is used in shm/bell_uring.c only.
  *
  * Wait: v = shm_bell_read(); scan shared memory; shm_waiter_wait(w, v, ...): spins briefly, flags asleep, re-checks
- * the word, parks. Ring: add one (release), look at asleep, wake. Waiting costs no CPU; a timeout is a belt.
+ * the word, parks. Ring: add one, look at asleep, wake. Waiting costs no CPU; a timeout is a belt.
+ *
+ * A waiter belongs to the thread that opened it. A bell has one waiter. Watched descriptors are one's own: a watched
+ * one must be unwatched before it is closed.
  */
 #ifndef SHM_BELL_H
 #define SHM_BELL_H
@@ -27,7 +30,8 @@ struct shm_event {
 };
 #define SHM_TAG_BELL UINT64_MAX
 
-/* bell may be NULL (descriptors only). why: which back end and, where a better one is not to be had, the reason. */
+/* bell may be NULL (descriptors only). how: one back end, or the best of all. why: which one it is and, where a better
+ * one is not to be had, the reason. 0 or -errno; with a named back end that is not to be had -ENOSYS or -EPERM. */
 int shm_waiter_open(struct shm_waiter **out, struct shm_bell *bell, enum shm_backend how, char why[160]);
 void shm_waiter_close(struct shm_waiter *w);
 const char *shm_waiter_name(const struct shm_waiter *w);
@@ -39,7 +43,8 @@ int shm_waiter_watch(struct shm_waiter *w, int fd, uint32_t events, uint64_t tag
 int shm_waiter_unwatch(struct shm_waiter *w, int fd);
 
 /* Waits until the bell differs from seen, a descriptor is ready, or timeout_ms has passed (-1: never). Returns the
- * number of events (0: timeout), or -errno. */
+ * number of events (0: timeout), or -errno. max >= 2 where there is a bell. Signal handlers do not end the wait: watch
+ * a signalfd. */
 int shm_waiter_wait(struct shm_waiter *w, uint32_t seen, int timeout_ms, struct shm_event *ev, int max);
 
 uint32_t shm_bell_read(const struct shm_bell *bell);

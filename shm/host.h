@@ -1,5 +1,6 @@
 /*
  * shm/host.h: what the machine offers: NUMA nodes (libnuma is used in shm/host.c only), memory budget, boot id.
+ * What cannot be found out counts as absent: no NUMA, no limit.
  */
 #ifndef SHM_HOST_H
 #define SHM_HOST_H
@@ -8,7 +9,7 @@
 
 struct shm_node {
     int number;
-    uint64_t free_bytes, total_bytes;
+    uint64_t free_bytes, total_bytes;   /* free: unused, or file cache that would make room */
     uint32_t cpus;          /* that this process may use */
 };
 
@@ -19,7 +20,12 @@ int shm_host_pin(int node);
 /* Memory that may still be taken: the least of MemAvailable, the cgroup's limit less use, and /dev/shm's free space;
  * *why names the binding one ("system", "cgroup", "/dev/shm"). */
 uint64_t shm_host_budget(const char **why);
-int shm_host_boot_id(uint8_t id[16]);
+int shm_host_boot_id(uint8_t id[16]);      /* of this boot of the kernel. 0 or -errno */
+/* Binds pages not yet there to the node (MPOL_BIND); addr page-aligned. The policy belongs to the object, not to the
+ * process. 0 or -errno (EPERM: a container's seccomp profile). */
+int shm_host_bind(void *addr, uint64_t bytes, int node);
+/* The nodes on which n present pages lie; -errno for a page in nodes[]. 0 or -errno. */
+int shm_host_where(void **pages, int *nodes, uint32_t n);
 uint64_t shm_host_now_ns(void);     /* CLOCK_MONOTONIC */
 
 #endif

@@ -27,6 +27,8 @@ enum {
     SHM_MAX_PEERS = 4095,       /* owner index is 12 bits; 0xfff means nobody */
     SHM_MAX_NODES = 64,
     SHM_MAX_SLOTS = 4096,
+    SHM_MAX_JOBS = 65536,
+    SHM_MAX_CIRCUITS = 4096,
     SHM_INSTANCE_MAX = 32,
     SHM_PATH_MAX = 1024,
     SHM_ERROR_MAX = 384,
@@ -41,6 +43,7 @@ enum {
  */
 typedef uint64_t shm_ctl;
 #define SHM_NOBODY 0xfffu
+#define SHM_ANY_NODE UINT32_MAX     /* a slot that is bound to no node: every worker's own */
 
 /* ---- bell: one per process that sleeps; on it everyone else rings ---- */
 struct shm_bell {
@@ -59,11 +62,14 @@ enum shm_slot_state {
     SHM_SLOT_UPLOADING,         /* the daemon reads the payload */
     SHM_SLOT_UPLOADED,          /* the device has it; the content is kept until the job is DONE */
     SHM_SLOT_QUARANTINE,        /* READY with a bad seal; kept for inspection until the daemon restarts */
+    SHM_SLOT_WIPING,            /* the daemon zeroes the payload, then FREE */
+    SHM_SLOT_STATES
 };
 
 enum shm_slot_flag { SHM_SLOT_HAS_C = 1 };
 
-/* What a READY slot holds. [owner] while CLAIMED or FILLING. The vectors' places follow from the circuit. */
+/* What a READY slot holds. [owner] while FILLING. The vectors' places follow from the circuit. Copied by words, since a
+ * worker may overwrite the line of an UPLOADED slot while the daemon reads it. */
 struct shm_slot_desc {
     uint64_t job;               /* job id (generation and index) */
     uint64_t ticket;            /* the job's: age */
@@ -96,7 +102,7 @@ struct shm_peer {
     uint32_t kind;              /* [owner] 0 our worker, 1 foreign producer */
     uint64_t epoch;             /* [daemon] +1 at each reap */
     _Atomic uint64_t jobs_done, slots_other_node;   /* [owner] counters */
-    _Atomic uint64_t job;       /* [owner] job id it works on, 0 when idle; informational */
+    _Atomic uint64_t job;       /* [owner] job id it works on: set before the take, 0 after READY; [daemon] 0 once it is dead */
     uint64_t pad[10];
     struct shm_bell bell;       /* its own: rung when a job is queued or a slot comes free */
 };
@@ -112,6 +118,8 @@ enum shm_job_state {
     SHM_JOB_DONE,               /* proof and publics are in the result area */
     SHM_JOB_FAILED,             /* error says why */
     SHM_JOB_CANCELLED,
+    SHM_JOB_FAILING,            /* owner writes error; not yet committed */
+    SHM_JOB_STATES
 };
 
 /* Times of one job, CLOCK_MONOTONIC ns; phases in us. [daemon] */
@@ -132,7 +140,7 @@ struct shm_job {
     uint32_t uid;               /* [daemon] of the client */
     struct shm_job_times times; /* [daemon] */
     char witness[SHM_PATH_MAX]; /* [daemon] path of the .wtns (absolute) */
-    char error[SHM_ERROR_MAX];  /* [owner] of the move to FAILED, before it */
+    char error[SHM_ERROR_MAX];  /* [owner] while FAILING */
 };
 static_assert(sizeof(struct shm_job) == 1536, "job records start on a cache line");
 

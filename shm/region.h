@@ -12,12 +12,8 @@
 
 #include <stdbool.h>
 
+#include "shm/error.h"
 #include "shm/layout.h"
-
-struct shm_error {
-    int code;               /* positive errno, for callers that tell cases apart */
-    char text[512];
-};
 
 struct shm_class {
     uint64_t bytes;         /* payload bytes a slot must hold; rounded up to SHM_PAGE */
@@ -59,12 +55,13 @@ struct shm_region {
 /* Bytes that a region of this spec takes. */
 uint64_t shm_region_size(const struct shm_spec *spec);
 
-/* Creates the region and takes the daemon's lock. code EEXIST: one is there (adopt it, or unlink it if no one holds
- * the lock); ENOSPC: /dev/shm or the node is too small. Leaves nothing behind on failure. */
+/* Creates the region and takes the daemon's lock, which lives as long as r->fd and every copy of it (a forked child's
+ * too). code EEXIST: one is there (adopt it, or unlink it if no one holds the lock); ENOSPC: /dev/shm or the node is too small. Leaves nothing behind on failure. */
 int shm_region_create(struct shm_region *r, const struct shm_spec *spec, struct shm_error *err);
 
 /* Takes over an existing region as daemon: waits up to wait_ms for the old daemon's lock, then maps it.
- * ENOENT: none. EBUSY: another daemon lives. ESTALE: other layout, boot or size. */
+ * ENOENT: none, or one that was never finished (create replaces it). EBUSY: another daemon lives. ESTALE: other layout,
+ * boot or size. Then the caller repairs: shm_slot_recover, shm_job_recover, and reaps every peer that is dead. */
 int shm_region_adopt(struct shm_region *r, const char *instance, int wait_ms, struct shm_error *err);
 
 /* Maps an existing region as a worker. ENOENT, ESTALE as above; EAGAIN: still being created. */
