@@ -13,6 +13,7 @@
  *   G_generator() G_b()                  by value
  *   G_affine_is_inf(a) G_is_inf(a)       0 or 1
  *   G_affine_is_reduced(a)               1 where all coordinates are below q: first thing to ask of foreign bytes
+ *   G_affine_to_mont(r, a)               of plain coordinates
  *   G_affine_on_curve(a)                 1 where on the curve or infinity; says nothing of the subgroup
  *   G_set_inf(r) G_from_affine(r, a)
  *   G_affine_neg(r, a) G_neg(r, a)

@@ -67,6 +67,12 @@ KRN_FN void P(neg)(P(xyzz) *r, const P(xyzz) *a)
     FN(neg)(&r->y, &a->y);
 }
 
+KRN_FN void P(affine_to_mont)(P(affine) *r, const P(affine) *a)
+{
+    FN(to_mont)(&r->x, &a->x);
+    FN(to_mont)(&r->y, &a->y);
+}
+
 KRN_FN int P(affine_is_reduced)(const P(affine) *a)
 {
     return FN(is_reduced)(&a->x) & FN(is_reduced)(&a->y);

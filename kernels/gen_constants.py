@@ -2,6 +2,7 @@
 """Derives kernels/constants.h, the numbers that the curves' code takes for granted, from the definitions of the two
 curves. Each is checked here as far as it can be. Usage: kernels/gen_constants.py > kernels/constants.h
 """
+from math import gcd
 
 
 class Curve:
@@ -98,9 +99,10 @@ def main():
         gamma = [c.pow2(c.xi, j * (c.q - 1) // 6) for j in range(1, 6)]
         # psi = twist o Frobenius o untwist on G2: x -> conj(x) * w^(+-2(q-1)), y -> conj(y) * w^(+-3(q-1)).
         psi = [gamma[1], gamma[2]] if c.twist == "D" else [c.inv2(gamma[1]), c.inv2(gamma[2])]
-        # beta: the cube root of one for which (beta x, y) = [-x^2] (x, y) on G1 of BLS12 (other one: [x^2 - 1]).
         print("/* %s */" % name)
+        check_subgroup_tests(c)
         define("X_ABS", "0x%016xull" % abs(c.x))
+        define_loop(c)
         define("B1", fq(c.b))
         define("B2", fq2(b2))
         define("HALF", fq(pow(2, -1, c.q)))
@@ -114,6 +116,48 @@ def main():
             define("BETA", fq(beta(c)))
         print()
     print("#endif")
+
+
+def define_loop(c):
+    """Digits of the optimal ate loop (Vercauteren 2010), most significant first, without the leading one."""
+    length = 6 * c.x + 2 if c.name == "bn254" else abs(c.x)
+    digits, n = [], length
+    while n:    # plain bits for the sparse number, the non-adjacent form for the other
+        d = n % 2 if c.name == "bls381" else 2 - n % 4 if n % 2 else 0
+        digits.append(d)
+        n = (n - d) // 2
+    assert sum(d << i for i, d in enumerate(digits)) == length and digits.pop() == 1
+    text = ["%d" % d for d in reversed(digits)]
+    lines = [", ".join(text[i:i + 32]) for i in range(0, len(text), 32)]
+    print("#define %s_LOOP \\\n    {%s}" % (c.name.upper(), ", \\\n    ".join(lines)))
+
+
+def check_subgroup_tests(c):
+    """Each test in kernels/pairing_tmpl.h asks whether an endomorphism takes a point to infinity. The subgroup of
+    order r is in its kernel, for psi acts there as q. The kernel's order divides the endomorphism's norm, which has no
+    factor in common with the cofactor; so among the points over the field, whose number is r times the cofactor, the
+    kernel is that subgroup and nothing else. (Kernels: Scott, eprint 2021/1130; Dai, Lin, Zhao, Zhou, 2022/348.)"""
+    x = c.x
+    trace = c.q + 1 - c.r if c.name == "bn254" else x + 1
+    if c.name == "bn254":
+        psi_test, cofactor2 = [x + 1, x, x, -2 * x], 2 * c.q - c.r
+    else:
+        psi_test = [-x, 1]
+        cofactor2 = (x**8 - 4 * x**7 + 5 * x**6 - 4 * x**4 + 6 * x**3 - 4 * x**2 - 4 * x + 13) // 9
+    assert sum(coefficient * c.q**i for i, coefficient in enumerate(psi_test)) % c.r == 0
+    # a + b psi by psi^2 = trace psi - q; its norm is a^2 + a b trace + b^2 q.
+    while len(psi_test) > 2:
+        top = psi_test.pop()
+        psi_test[-1] += top * trace
+        psi_test[-2] -= top * c.q
+    a, b = psi_test
+    norms = [(a * a + a * b * trace + b * b * c.q, cofactor2)]
+    if c.name == "bls381":
+        # phi + x^2 by phi^2 = -phi - 1
+        norms.append((x**4 - x**2 + 1, (x - 1) ** 2 // 3))
+        assert (x - 1) ** 2 // 3 * c.r == c.q + 1 - trace
+    for norm, cofactor in norms:
+        assert norm % c.r == 0 and cofactor % c.r != 0 and gcd(norm, cofactor) == 1
 
 
 def beta(c):
