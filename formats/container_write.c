@@ -74,8 +74,8 @@ void fmt_writer_end(struct fmt_writer *w)
 int fmt_writer_commit(struct fmt_writer *w, struct fmt_error *err)
 {
     if (!w->failed && w->begun != w->n_sections)
-        w->failed = fmt_fail(&w->err, "%s: %" PRIu32 " sections written, %" PRIu32 " promised in its header", w->out.path,
-                             w->begun, w->n_sections) != 0;
+        w->failed = fmt_fail(&w->err, "%s: %" PRIu32 " sections written, %" PRIu32 " promised in its header",
+                             w->out.path, w->begun, w->n_sections) != 0;
     int rc = -1;
     if (w->failed)
         *err = w->err;

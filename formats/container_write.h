@@ -1,6 +1,6 @@
 /*
- * formats/container_write.h: writes an iden3 container (formats/container.h) as a stream, section after section, through
- * one buffer: memory does not grow with the file.
+ * formats/container_write.h: writes an iden3 container (formats/container.h) as a stream, section after section,
+ * through one buffer: memory does not grow with the file.
  *
  * Errors stick: after the first one every call does nothing and commit reports it, so that a writer of sections checks
  * once, at the end.

@@ -11,7 +11,8 @@
 
 static int fail(const struct fmt_output *o, int error, struct fmt_error *err)
 {
-    return fmt_fail(err, "%s: cannot be written: %s", o->path, error == EINVAL ? "not a regular file" : strerror(error));
+    return fmt_fail(err, "%s: cannot be written: %s", o->path,
+                    error == EINVAL ? "not a regular file" : strerror(error));
 }
 
 static int copy_path(char dst[PATH_MAX], const char *path)

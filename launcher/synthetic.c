@@ -476,8 +476,8 @@ int tool_synthetic(int argc, char **argv)
     if (argc - optind != 2 || s.n_constraints == 0)
         return usage();
     if ((uint64_t)s.n_constraints + s.n_public + 1 > SYNTHETIC_MAX_ROWS) {
-        fprintf(stderr, "pinwheel synthetic: %" PRIu64 " constraints, publics and one more, where the largest domain has %d\n",
-                (uint64_t)s.n_constraints + s.n_public + 1, SYNTHETIC_MAX_ROWS);
+        fprintf(stderr, "pinwheel synthetic: %" PRIu32 " constraints, %" PRIu32 " publics and one, where the largest "
+                "domain has %d rows\n", s.n_constraints, s.n_public, SYNTHETIC_MAX_ROWS);
         return 2;
     }
     if (synthetic_write(&s, argv[optind], argv[optind + 1], &err) != 0) {
