@@ -1,7 +1,7 @@
 /*
  * formats/output.h: a file that is written piece by piece, and is there whole or not at all: a temporary file in the
- * same folder (mode 0666 less the umask), then rename. A symbolic link keeps pointing to the file that it points to; what
- * is no regular file is refused. Not synced to disk.
+ * same folder (mode 0666 less the umask), then rename. A symbolic link keeps pointing where it points; what is no
+ * regular file is refused. Not synced to disk.
  */
 #ifndef FORMATS_OUTPUT_H
 #define FORMATS_OUTPUT_H

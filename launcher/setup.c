@@ -317,6 +317,18 @@ static void show_progress(void *ctx, unsigned long long done, unsigned long long
     fprintf(stderr, "\r%3llu %% of %llu points%s", 100 * done / total, total, done == total ? "\n" : "");
 }
 
+/* A decimal number from 1 to KRN_MAX_THREADS; 0 or -1. */
+static int parse_threads(const char *text, unsigned *threads)
+{
+    char *end;
+    unsigned long n = strtoul(text, &end, 10);
+
+    if (*text < '1' || *text > '9' || *end != '\0' || n > KRN_MAX_THREADS)
+        return -1;
+    *threads = (unsigned)n;
+    return 0;
+}
+
 /* Writes the verification key of the key at zkey. */
 static int write_vk(const char *zkey, const char *path, struct fmt_error *err)
 {
@@ -350,7 +362,7 @@ int tool_setup(int argc, char **argv)
     while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
         if (option == 'v')
             vk = optarg;
-        else if (option != 't' || sscanf(optarg, "%3u", &threads) != 1)
+        else if (option != 't' || parse_threads(optarg, &threads) != 0)
             return usage();
     }
     if (argc - optind != 2)

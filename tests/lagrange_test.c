@@ -51,7 +51,8 @@ static void check_all(const struct krn_scalar_field *f, const char *curve, uint3
 
     krn_scalar_root(f, &root, log);
     expect(krn_lagrange(f, KRN_LAGRANGE_ALL, values, log, tau, &f->one, 2) == 0, curve, "result", log);
-    const struct krn_scalar sum = moment(f, values, (size_t)1 << log, &f->one, &root, degree), want = power(f, tau, degree);
+    const struct krn_scalar sum = moment(f, values, (size_t)1 << log, &f->one, &root, degree);
+    const struct krn_scalar want = power(f, tau, degree);
     expect(krn_scalar_eq(&sum, &want), curve, "all points", log);
 }
 
