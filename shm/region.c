@@ -319,6 +319,8 @@ static int attach(struct shm_region *r, int fd, const struct stat *st, const cha
 }
 
 void shm_region_close(struct shm_region *r) {
+    if (r->is_daemon)
+        shm_store_lax(&r->super->daemon_pid, 0);        /* nobody need wait for this process's end */
     if (r->base)
         munmap(r->base, r->bytes);
     if (r->fd >= 0)
@@ -559,6 +561,7 @@ static int build(struct shm_region *r, int fd, const struct shm_spec *spec, cons
 }
 
 static void enter(struct shm_region *r) {
+    r->is_daemon = true;
     shm_add_lax(&r->super->starts, 1);
     shm_store_lax(&r->super->stopping, 0);
     shm_store_lax(&r->super->daemon_pid, (uint32_t)getpid());

@@ -47,6 +47,7 @@ struct shm_region {
     uint64_t result_bytes;
     uint64_t payload_at;
     bool wipe;
+    bool is_daemon;                         /* created or adopted: holds the daemon's lock */
     uint64_t *slot_offset, *slot_bytes;     /* n_slots each, private */
     uint32_t *slot_node, *slot_class;       /* n_slots each, private */
     uint64_t huge_bytes;                    /* payload found in 2 MiB pages at creation */
@@ -67,7 +68,7 @@ int shm_region_adopt(struct shm_region *r, const char *instance, int wait_ms, st
 /* Maps an existing region as a worker. ENOENT, ESTALE as above; EAGAIN: still being created. */
 int shm_region_open(struct shm_region *r, const char *instance, struct shm_error *err);
 
-/* Unmaps; the object stays. */
+/* Unmaps and gives up the lock; the object stays. */
 void shm_region_close(struct shm_region *r);
 
 /* Removes the object's name. 0, or -1 with err (ENOENT is success). */
