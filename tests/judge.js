@@ -1,6 +1,8 @@
 // The independent judge: snarkjs, driven for many files in one process.
 //   node tests/judge.js witness PROGRAM.wasm INPUT.json OUT.wtns [...]
 //   node tests/judge.js verify KEY PROOF.json PUBLIC.json [...]       KEY: verification key .json, or a .zkey
+//   node tests/judge.js check CIRCUIT.r1cs WITNESS.wtns NAME [...]
+//   node tests/judge.js prove KEY.zkey WITNESS.wtns OUT [...]         writes OUT.proof and OUT.public
 // Prints one line for each, "ok NAME" or "BAD NAME: why"; exits 1 where any is bad.
 const fs = require("fs");
 const path = require("path");
@@ -13,6 +15,14 @@ const commands = {
     witness: async (program, input, out) => snarkjs.wtns.calculate(json(input), program, out),
     verify: async (vk, proof, signals) => {
         if (!(await snarkjs.groth16.verify(await key(vk), json(signals), json(proof)))) throw new Error("refused");
+    },
+    check: async (r1cs, witness) => {
+        if (!(await snarkjs.wtns.check(r1cs, witness))) throw new Error("not satisfied");
+    },
+    prove: async (zkey, witness, out) => {
+        const { proof, publicSignals } = await snarkjs.groth16.prove(zkey, witness);
+        fs.writeFileSync(`${out}.proof`, JSON.stringify(proof));
+        fs.writeFileSync(`${out}.public`, JSON.stringify(publicSignals));
     },
 };
 

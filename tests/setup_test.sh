@@ -1,0 +1,121 @@
+#!/usr/bin/env bash
+# Synthetic circuits and keys for development, judged by snarkjs: it finds the witnesses satisfying, proves with our
+# keys and verifies, and it accepts our proofs. What must fail fails, and leaves nothing behind.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+pinwheel=${PINWHEEL_BUILD:-build/release}/pinwheel
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+fail() {
+    echo "$*"
+    exit 1
+}
+
+check=() prove=() verify=()
+
+# key NAME: sets up a key for $tmp/NAME.r1cs, proves $tmp/NAME.wtns by us, and queues the rest for snarkjs
+key() {
+    local at=$tmp/$1
+    "$pinwheel" setup --vk "$at.vk" "$at.r1cs" "$at.zkey" 2>"$at.err"
+    grep -q 'NOT for production' "$at.err" || fail "setup does not say what the key is: $(cat "$at.err")"
+    "$pinwheel" prove "$at.zkey" "$at.wtns" "$at.proof" "$at.public"
+    "$pinwheel" verify "$at.vk" "$at.public" "$at.proof"
+    check+=("$at.r1cs" "$at.wtns" "$1")
+    prove+=("$at.zkey" "$at.wtns" "$at.snarkjs")
+    verify+=("$at.vk" "$at.proof" "$at.public" "$at.zkey" "$at.proof" "$at.public" "$at.vk" "$at.snarkjs.proof" "$at.snarkjs.public")
+}
+
+# synthetic CURVE MIX CONSTRAINTS PUBLICS
+synthetic() {
+    local name=$1-$2-$3-$4
+    "$pinwheel" synthetic --curve "$1" --mix "$2" --constraints "$3" --public "$4" "$tmp/$name.r1cs" "$tmp/$name.wtns"
+    key "$name"
+}
+
+# Domains from 2 to 2^10, full ones (constraints + publics + 1 a power of two) and such with one row more.
+for curve in bn254 bls12381; do
+    synthetic $curve uniform 1 0
+    synthetic $curve uniform 254 1
+    synthetic $curve uniform 255 1
+    synthetic $curve bits 300 0
+    synthetic $curve sha256 600 1
+    synthetic $curve sha256 100 400
+done
+# circuits compiled by circom
+for case in tests/data/cases/*/; do
+    name=$(basename "$case")
+    cp "$(ls "$case"/*.r1cs)" "$tmp/$name.r1cs"
+    cp "$(ls "$case"/*.wtns)" "$tmp/$name.wtns"
+    key "$name"
+done
+
+node tests/judge.js check "${check[@]}"
+node tests/judge.js prove "${prove[@]}"
+node tests/judge.js verify "${verify[@]}"
+
+# Every setup draws a trapdoor of its own: a proof for one key is none for another of the same circuit.
+one=$tmp/bn254-uniform-255-1
+"$pinwheel" setup --vk "$tmp/again.vk" "$one.r1cs" "$tmp/again.zkey" 2>/dev/null
+! cmp -s "$one.zkey" "$tmp/again.zkey" || fail "two setups gave the same key"
+rc=0
+node tests/judge.js verify "$tmp/again.vk" "$one.proof" "$one.public" || rc=$?
+[[ $rc == 1 ]] || fail "snarkjs accepts the proof for another key (exit $rc)"
+rc=0
+"$pinwheel" verify "$tmp/again.vk" "$one.public" "$one.proof" >/dev/null 2>&1 || rc=$?
+[[ $rc == 1 ]] || fail "pinwheel verify accepts the proof for another key (exit $rc)"
+
+# A seed stands for its files; without one they differ.
+for i in 1 2; do
+    "$pinwheel" synthetic --constraints 500 --mix sha256 --seed 7 "$tmp/seed$i.r1cs" "$tmp/seed$i.wtns" >"$tmp/seed$i.out"
+    "$pinwheel" synthetic --constraints 500 --mix sha256 "$tmp/free$i.r1cs" "$tmp/free$i.wtns" >/dev/null
+done
+grep -q 'seed 7$' "$tmp/seed1.out" || fail "the seed is not printed: $(cat "$tmp/seed1.out")"
+cmp "$tmp/seed1.r1cs" "$tmp/seed2.r1cs"
+cmp "$tmp/seed1.wtns" "$tmp/seed2.wtns"
+! cmp -s "$tmp/free1.wtns" "$tmp/free2.wtns" || fail "two runs without a seed gave the same witness"
+
+# The witness is of the mix that was asked for: the share of bits among 20,000 values.
+bits() {
+    "$pinwheel" synthetic --constraints 20000 --mix "$1" "$tmp/mix.r1cs" "$tmp/mix.wtns" >/dev/null
+    python3 - "$tmp/mix.wtns" <<'PY'
+import sys
+values = open(sys.argv[1], "rb").read()[-20000 * 32:]
+print(sum(int.from_bytes(values[i:i + 32], "little") < 2 for i in range(0, len(values), 32)) // 200)
+PY
+}
+[[ $(bits uniform) == 0 ]] || fail "uniform: bits in the witness"
+share=$(bits bits)
+((share >= 88 && share <= 92)) || fail "bits: $share % bits"
+share=$(bits sha256)
+((share >= 97 && share < 99)) || fail "sha256: $share % bits"
+
+# refused EXIT OUTPUT COMMAND...: ends with that exit code and a line on stderr, and OUTPUT does not exist
+refused() {
+    local want=$1 out=$2 rc=0
+    shift 2
+    "$pinwheel" "$@" >"$tmp/refused.out" 2>"$tmp/refused.err" || rc=$?
+    [[ $rc == "$want" && -s $tmp/refused.err ]] || fail "$*: exit $rc, want $want: $(cat "$tmp/refused.err")"
+    [[ ! -e $out ]] || fail "$*: left $out"
+}
+no=$tmp/no
+head -c 1000 "$one.r1cs" >"$tmp/cut.r1cs"
+refused 2 "$no" setup
+refused 2 "$no" setup "$one.r1cs"
+refused 2 "$no" setup --threads 0 "$one.r1cs" "$no"
+refused 2 "$no" setup --threads 2x "$one.r1cs" "$no"
+refused 1 "$no" setup "$tmp/missing.r1cs" "$no"
+refused 1 "$no" setup "$tmp/cut.r1cs" "$no"
+refused 1 "$no" setup "$one.zkey" "$no"
+refused 1 "$no" setup "$one.r1cs" "$no/key.zkey"
+refused 1 "$no" setup --vk "$no/vk.json" "$one.r1cs" "$tmp/again.zkey"
+refused 2 "$no" synthetic "$no" "$no"
+refused 2 "$no" synthetic --constraints 0 "$no" "$no.wtns"
+refused 2 "$no" synthetic --constraints 10k "$no" "$no.wtns"
+refused 2 "$no" synthetic --constraints 268435455 --public 1 "$no" "$no.wtns"
+refused 2 "$no" synthetic --constraints 10 --mix other "$no" "$no.wtns"
+refused 2 "$no" synthetic --constraints 10 --curve bn256 "$no" "$no.wtns"
+refused 1 "$no" synthetic --constraints 10 "$no/a" "$no"
+refused 1 "$no" synthetic --constraints 10 "$no" "$no/a"
+leftover=$(find "$tmp" -mindepth 1 -name '*.tmp.*')
+[[ -z $leftover ]] || fail "temporary files left: $leftover"
