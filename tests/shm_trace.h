@@ -1,0 +1,83 @@
+/*
+ * tests/shm_trace.h: children that are stepped one instruction at a time. A child runs `body` after it has stopped
+ * itself; its exit code says how it went.
+ */
+#ifndef TESTS_SHM_TRACE_H
+#define TESTS_SHM_TRACE_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct traced {
+    pid_t pid;
+    bool gone;
+    int code;               /* of its exit, once gone; 128 + signal where one killed it */
+};
+
+/* prepare runs at full speed, then the child stops; body is what is stepped. Both may be NULL-argument functions. */
+static inline bool trace_start(struct traced *t, void (*prepare)(void *), int (*body)(void *), void *arg) {
+    *t = (struct traced){.pid = fork()};
+    if (t->pid == 0) {
+        ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+        if (prepare)
+            prepare(arg);
+        raise(SIGSTOP);
+        _exit(body(arg));
+    }
+    int status;
+    return t->pid > 0 && waitpid(t->pid, &status, 0) == t->pid && WIFSTOPPED(status);
+}
+
+static inline bool trace_end(struct traced *t, int status) {
+    t->gone = WIFEXITED(status) || WIFSIGNALED(status);
+    t->code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return !t->gone;
+}
+
+/* One instruction (a system call is one). False once the child is gone. */
+static inline bool trace_step(struct traced *t) {
+    int status;
+    if (t->gone || ptrace(PTRACE_SINGLESTEP, t->pid, NULL, NULL) != 0 || waitpid(t->pid, &status, 0) != t->pid) {
+        t->gone = true;
+        return false;
+    }
+    return trace_end(t, status);
+}
+
+/* Up to n instructions; how many were done. */
+static inline long trace_steps(struct traced *t, long n) {
+    long done = 0;
+    while (done < n && trace_step(t))
+        done++;
+    return done;
+}
+
+/* Runs freely to its end. */
+static inline void trace_finish(struct traced *t) {
+    int status;
+    while (!t->gone) {
+        if (ptrace(PTRACE_CONT, t->pid, NULL, NULL) != 0 || waitpid(t->pid, &status, 0) != t->pid)
+            t->gone = true;
+        else
+            trace_end(t, status);
+    }
+}
+
+/* Runs freely, no longer watched. */
+static inline void trace_release(struct traced *t) {
+    ptrace(PTRACE_DETACH, t->pid, NULL, NULL);
+}
+
+static inline void trace_kill(struct traced *t) {
+    int status;
+    if (t->gone)
+        return;
+    kill(t->pid, SIGKILL);
+    while (waitpid(t->pid, &status, 0) == t->pid && trace_end(t, status))
+        ;
+}
+
+#endif
