@@ -250,8 +250,8 @@ static int allocate(struct setup *s, struct fmt_error *err)
     s->u = calloc(wires, sizeof *s->u);
     s->v = calloc(wires, sizeof *s->v);
     s->k = calloc(wires, sizeof *s->k);
-    s->g1 = krn_fixed_base_new(s->r1cs.curve->id, KRN_G1, 3 * wires + rows, s->threads);
-    s->g2 = krn_fixed_base_new(s->r1cs.curve->id, KRN_G2, wires, s->threads);
+    s->g1 = krn_fixed_base_new(s->r1cs.curve->id, 1, 3 * wires + rows, s->threads);
+    s->g2 = krn_fixed_base_new(s->r1cs.curve->id, 2, wires, s->threads);
     return s->lagrange && s->u && s->v && s->k && s->g1 && s->g2 ? 0 : out_of_memory(s, err);
 }
 

@@ -5,10 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 
 #include "shm/host.h"
+#include "shm/secret.h"
 #include "synth/worker.h"
 
 static const char help[] =
@@ -75,21 +74,12 @@ static int parse(struct synth_worker_options *o, int argc, char **argv) {
     return optind < argc ? -1 : 0;
 }
 
-/* Witnesses are secrets: no core dump, no debugger of another process of this user. */
-static void hide_memory(void) {
-    struct rlimit none = {0};
-    setrlimit(RLIMIT_CORE, &none);
-#ifndef __SANITIZE_ADDRESS__
-    prctl(PR_SET_DUMPABLE, 0);
-#endif
-}
-
 int main(int argc, char **argv) {
     struct synth_worker_options o = {.producer = {.instance = "default"}, .threads = 1};
     struct fmt_error err;
     int rc = parse(&o, argc, argv);
     if (rc) return rc > 0 ? 0 : usage(argv[optind - 1]);
-    hide_memory();
+    shm_secret_process();
     shm_host_pin((int)o.producer.node);     /* without it memory is farther away, nothing else */
     if (synth_worker_run(&o, &err) == 0) return 0;
     fprintf(stderr, "pinwheel-synth: %s\n", err.text);

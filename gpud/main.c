@@ -1,0 +1,34 @@
+/*
+ * pinwheel-gpud: the proving daemon. The only file that names the CUDA back end.
+ */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "gpud/daemon.h"
+#include "gpud/log.h"
+#include "shm/secret.h"
+
+#ifdef PINWHEEL_CUDA
+static const struct krn_backend *const cuda = &krn_cuda_backend;
+#else
+static const struct krn_backend *const cuda = NULL;
+#endif
+
+int main(int argc, char **argv) {
+    static struct gpud_options options;
+    static struct gpud_daemon daemon_state;
+    struct gpud_error err;
+    if (gpud_options_parse(&options, argc, argv, &err)) {
+        fprintf(stderr, "pinwheel-gpud: %s\n", err.text);
+        return GPUD_EXIT_USAGE;
+    }
+    if (options.help) {
+        fputs(gpud_options_help, stdout);
+        return 0;
+    }
+    shm_secret_process();
+    gpud_log_to(STDERR_FILENO);
+    int rc = gpud_daemon_run(&daemon_state, &options, &krn_cpu_backend, cuda, &err);
+    if (rc) gpud_log("%s: %s", rc == GPUD_EXIT_RESTART ? "cannot go on" : "not started", err.text);
+    _exit(rc);      /* a thread may still work on a proof that nobody wants any more */
+}

@@ -1,0 +1,221 @@
+#include "gpud/serve.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "formats/snarkjs.h"
+#include "gpud/log.h"
+#include "gpud/result.h"
+#include "gpud/status.h"
+#include "shm/job.h"
+
+static const char *const state_names[SHM_JOB_STATES] = {
+    [SHM_JOB_FREE] = "gone",         [SHM_JOB_FILLING] = "queued", [SHM_JOB_QUEUED] = "queued",
+    [SHM_JOB_SYNTHESIS] = "synthesis", [SHM_JOB_PROVING] = "proving", [SHM_JOB_DONE] = "done",
+    [SHM_JOB_FAILED] = "failed",     [SHM_JOB_CANCELLED] = "cancelled", [SHM_JOB_FAILING] = "failing",
+};
+
+/* ---- submit ---- */
+
+static int find_circuit(const struct gpud_daemon *d, const char *name) {
+    for (int i = 0; i < GPUD_MAX_CIRCUITS; i++)
+        if (d->circuits[i].open && strcmp(d->circuits[i].spec.name, name) == 0) return i;
+    return -1;
+}
+
+static void submit(struct gpud_daemon *d, struct gpud_conn *c, const struct gpud_request *req) {
+    int circuit = find_circuit(d, req->circuit);
+    if (circuit < 0) {
+        gpud_sock_refuse(&d->sock, c, GPUD_CODE_UNKNOWN, "circuit '%s' is not registered", req->circuit);
+        return;
+    }
+    struct shm_job_new job = {
+        .circuit = (uint32_t)circuit, .priority = req->priority, .uid = c->uid, .witness = req->witness,
+    };
+    struct shm_job_ref ref;
+    int rc = shm_job_add(&d->region, &job, shm_host_now_ns(), GPUD_KEEP_NS, &ref);
+    if (rc) {
+        gpud_sock_refuse(&d->sock, c, GPUD_CODE_BUSY, "the job table is full: %u jobs are waiting or unfetched",
+                         d->region.n_jobs);
+        return;
+    }
+    struct fmt_json *j = fmt_json_object();
+    fmt_json_set_int(j, "id", (int64_t)shm_job_id(&d->region, ref));
+    gpud_sock_reply(&d->sock, c, j, -1);
+    gpud_workers_ring(&d->workers);
+}
+
+/* ---- wait ---- */
+
+/* Where a job's time went, microseconds. */
+static struct fmt_json *times_json(const struct shm_job_times *t) {
+    const struct {
+        const char *name;
+        uint64_t us;
+    } fields[] = {
+        {"queue", (t->synth_started_ns - t->submitted_ns) / 1000},
+        {"synthesis", (t->ready_ns - t->synth_started_ns) / 1000},
+        {"hand_off", (t->taken_ns - t->ready_ns) / 1000},
+        {"upload", t->upload_us},
+        {"ntt", t->ntt_us},
+        {"msm_a", t->msm_a_us},
+        {"msm_b1", t->msm_b1_us},
+        {"msm_b2", t->msm_b2_us},
+        {"msm_l", t->msm_l_us},
+        {"msm_h", t->msm_h_us},
+        {"finish", t->finish_us},
+        {"verify", t->verify_us},
+        {"total", (t->done_ns - t->submitted_ns) / 1000},
+    };
+    struct fmt_json *j = fmt_json_object();
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
+        fmt_json_set_int(j, fields[i].name, (int64_t)(fields[i].us & INT64_MAX));
+    return j;
+}
+
+static struct fmt_json *done_json(struct gpud_daemon *d, uint64_t id, uint32_t index) {
+    const struct shm_job *job = &d->region.jobs[index];
+    uint32_t circuit = job->circuit;
+    if (circuit >= GPUD_MAX_CIRCUITS || !d->circuits[circuit].open) return NULL;
+    const struct gpud_circuit *c = &d->circuits[circuit];
+    struct krn_proof proof;
+    memcpy(&proof, shm_region_result(&d->region, index), sizeof proof);
+    const uint8_t *publics = gpud_result_publics(&d->region, index);
+    struct fmt_json *j = fmt_json_object();
+    int rc = fmt_json_set_int(j, "id", (int64_t)id) | fmt_json_set_string(j, "state", "done") |
+             fmt_json_set_string(j, "circuit", c->spec.name) |
+             fmt_json_set_string(j, "curve", c->zkey.curve->snarkjs_name) |
+             fmt_json_set(j, "proof", fmt_json_from_proof(c->zkey.curve, &proof)) |
+             fmt_json_set(j, "public", fmt_json_from_public(publics, c->zkey.n_public)) |
+             fmt_json_set(j, "times_us", times_json(&job->times));
+    if (rc == 0) return j;
+    fmt_json_free(j);
+    return NULL;
+}
+
+/* The text of a failed job, ended within its field whatever wrote there. */
+static void refuse_failed(struct gpud_daemon *d, struct gpud_conn *c, uint64_t id, const struct shm_job *job) {
+    char text[SHM_ERROR_MAX];
+    memcpy(text, job->error, sizeof text);
+    text[sizeof text - 1] = 0;
+    gpud_sock_refuse(&d->sock, c, GPUD_CODE_FAILED, "job %llu: %s", (unsigned long long)id, text);
+}
+
+/* Answers if the job has ended (or at once, if asked). False: the client waits on. */
+static bool answer(struct gpud_daemon *d, struct gpud_conn *c, bool at_once) {
+    struct shm_job_ref ref;
+    uint64_t id = c->wait_id;
+    enum shm_job_state state = shm_job_find(&d->region, id, &ref) ? SHM_JOB_FREE : shm_job_state(&d->region, ref);
+    struct shm_job *job = state == SHM_JOB_FREE ? NULL : &d->region.jobs[ref.index];
+    struct fmt_json *j;
+    switch (state) {
+    case SHM_JOB_FREE:
+        gpud_sock_refuse(&d->sock, c, GPUD_CODE_UNKNOWN, "job %llu is not known (any more)", (unsigned long long)id);
+        return true;
+    case SHM_JOB_FAILED:
+        atomic_store(&job->fetched, 1);
+        refuse_failed(d, c, id, job);
+        return true;
+    case SHM_JOB_CANCELLED:
+        atomic_store(&job->fetched, 1);
+        gpud_sock_refuse(&d->sock, c, GPUD_CODE_CANCELLED, "job %llu was cancelled", (unsigned long long)id);
+        return true;
+    case SHM_JOB_DONE:
+        atomic_store(&job->fetched, 1);
+        gpud_sock_reply(&d->sock, c, done_json(d, id, ref.index), -1);
+        return true;
+    default:
+        if (!at_once) return false;
+        j = fmt_json_object();
+        fmt_json_set_int(j, "id", (int64_t)id);
+        fmt_json_set_string(j, "state", state_names[state]);
+        gpud_sock_reply(&d->sock, c, j, -1);
+        return true;
+    }
+}
+
+static void wait_for(struct gpud_daemon *d, struct gpud_conn *c, const struct gpud_request *req) {
+    c->wait_id = req->id;
+    c->wait_until_ns = req->timeout_ms < 0 ? UINT64_MAX : shm_host_now_ns() + (uint64_t)req->timeout_ms * 1000000;
+    c->waiting = true;
+    answer(d, c, req->timeout_ms == 0);
+}
+
+uint64_t gpud_serve_waiting(struct gpud_daemon *d, uint64_t now_ns) {
+    uint64_t again = UINT64_MAX;
+    for (int i = 0; i < GPUD_CONNECTIONS; i++) {
+        struct gpud_conn *c = &d->sock.conns[i];
+        if (c->fd < 0 || !c->waiting) continue;
+        if (!answer(d, c, c->wait_until_ns <= now_ns) && c->wait_until_ns < again) again = c->wait_until_ns;
+    }
+    return again;
+}
+
+void gpud_serve_farewell(struct gpud_daemon *d) {
+    for (int i = 0; i < GPUD_CONNECTIONS; i++) {
+        struct gpud_conn *c = &d->sock.conns[i];
+        if (c->fd >= 0 && c->waiting)
+            gpud_sock_refuse(&d->sock, c, GPUD_CODE_STOPPING, "the service stops; job %llu is lost",
+                             (unsigned long long)c->wait_id);
+    }
+}
+
+/* ---- the others ---- */
+
+static void cancel(struct gpud_daemon *d, struct gpud_conn *c, const struct gpud_request *req) {
+    struct shm_job_ref ref;
+    if (shm_job_find(&d->region, req->id, &ref)) {
+        gpud_sock_refuse(&d->sock, c, GPUD_CODE_UNKNOWN, "job %llu is not known (any more)", (unsigned long long)req->id);
+        return;
+    }
+    pthread_mutex_lock(&d->work.results);
+    int rc = shm_job_cancel(&d->region, ref);
+    pthread_mutex_unlock(&d->work.results);
+    enum shm_job_state state = shm_job_state(&d->region, ref);
+    if (rc && state != SHM_JOB_CANCELLED) {
+        gpud_sock_refuse(&d->sock, c, GPUD_CODE_FAILED, "job %llu cannot be cancelled: it is %s", (unsigned long long)req->id,
+                         state_names[state]);
+        return;
+    }
+    struct fmt_json *j = fmt_json_object();
+    fmt_json_set_int(j, "id", (int64_t)req->id);
+    fmt_json_set_string(j, "state", "cancelled");
+    gpud_sock_reply(&d->sock, c, j, -1);
+}
+
+static void stop(struct gpud_daemon *d, struct gpud_conn *c) {
+    gpud_log("client (pid %d) asks to stop", c->pid);
+    d->stopping = true;
+    struct fmt_json *j = fmt_json_object();
+    fmt_json_set_bool(j, "stopping", true);
+    gpud_sock_reply(&d->sock, c, j, -1);
+}
+
+static void hello(struct gpud_daemon *d, struct gpud_conn *c, const struct gpud_request *req) {
+    int eventfd = c->passed_fd;
+    c->passed_fd = -1;
+    if (gpud_workers_hello(&d->workers, req->peer, c->pid, eventfd)) {
+        gpud_sock_refuse(&d->sock, c, GPUD_CODE_UNKNOWN, "process %d is not peer %u", c->pid, req->peer);
+        return;
+    }
+    struct fmt_json *j = fmt_json_object();
+    fmt_json_set_int(j, "peer", req->peer);
+    gpud_sock_reply(&d->sock, c, j, shm_waiter_eventfd(d->waiter));
+}
+
+void gpud_serve_request(void *ctx, struct gpud_conn *c, const struct gpud_request *req) {
+    struct gpud_daemon *d = ctx;
+    if (d->stopping && req->type != GPUD_STATUS && req->type != GPUD_STOP) {
+        gpud_sock_refuse(&d->sock, c, GPUD_CODE_STOPPING, "the service stops");
+        return;
+    }
+    switch (req->type) {
+    case GPUD_SUBMIT: submit(d, c, req); break;
+    case GPUD_WAIT: wait_for(d, c, req); break;
+    case GPUD_CANCEL: cancel(d, c, req); break;
+    case GPUD_STATUS: gpud_sock_reply(&d->sock, c, gpud_status(d), -1); break;
+    case GPUD_STOP: stop(d, c); break;
+    case GPUD_HELLO: hello(d, c, req); break;
+    }
+}

@@ -1,0 +1,107 @@
+#include "gpud/status.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "shm/job.h"
+#include "shm/peer.h"
+
+static struct fmt_json *slots_json(struct gpud_daemon *d) {
+    static const char *const names[SHM_SLOT_STATES] = {
+        "free", "claimed", "filling", "ready", "uploading", "uploaded", "quarantine", "wiping",
+    };
+    uint32_t counts[SHM_SLOT_STATES];
+    shm_slot_count(&d->region, counts);
+    struct fmt_json *j = fmt_json_object();
+    fmt_json_set_int(j, "all", d->region.n_slots);
+    for (int i = 0; i < SHM_SLOT_STATES; i++) fmt_json_set_int(j, names[i], counts[i]);
+    return j;
+}
+
+static struct fmt_json *jobs_json(struct gpud_daemon *d) {
+    uint32_t counts[SHM_JOB_STATES];
+    shm_job_count(&d->region, counts);
+    struct fmt_json *j = fmt_json_object();
+    fmt_json_set_int(j, "room", d->region.n_jobs);
+    fmt_json_set_int(j, "queued", counts[SHM_JOB_QUEUED]);
+    fmt_json_set_int(j, "synthesis", counts[SHM_JOB_SYNTHESIS]);
+    fmt_json_set_int(j, "proving", counts[SHM_JOB_PROVING]);
+    fmt_json_set_int(j, "done", counts[SHM_JOB_DONE]);
+    fmt_json_set_int(j, "failed", counts[SHM_JOB_FAILED]);
+    fmt_json_set_int(j, "cancelled", counts[SHM_JOB_CANCELLED]);
+    return j;
+}
+
+static struct fmt_json *worker_json(struct gpud_daemon *d, const struct gpud_member *m) {
+    struct fmt_json *j = fmt_json_object();
+    fmt_json_set_int(j, "pid", m->pid);
+    fmt_json_set_string(j, "kind", m->foreign ? "foreign" : "worker");
+    if (m->peer >= 0) {
+        struct shm_peer *p = &d->region.peers[m->peer];
+        fmt_json_set_int(j, "peer", m->peer);
+        fmt_json_set_int(j, "node", p->node);
+        fmt_json_set_int(j, "job", (int64_t)(atomic_load(&p->job) & INT64_MAX));
+        fmt_json_set_int(j, "jobs_done", (int64_t)(atomic_load(&p->jobs_done) & INT64_MAX));
+    }
+    return j;
+}
+
+static struct fmt_json *workers_json(struct gpud_daemon *d) {
+    struct fmt_json *all = fmt_json_array();
+    for (uint32_t i = 0; i < d->workers.n_members; i++)
+        if (d->workers.members[i].used) fmt_json_append(all, worker_json(d, &d->workers.members[i]));
+    return all;
+}
+
+static struct fmt_json *circuits_json(struct gpud_daemon *d) {
+    struct fmt_json *all = fmt_json_array();
+    for (int i = 0; i < GPUD_MAX_CIRCUITS; i++) {
+        const struct gpud_circuit *c = &d->circuits[i];
+        if (!c->open) continue;
+        char digest[20];
+        snprintf(digest, sizeof digest, "%016llx", (unsigned long long)c->zkey.digest);
+        struct fmt_json *j = fmt_json_object();
+        fmt_json_set_string(j, "name", c->spec.name);
+        fmt_json_set_string(j, "curve", c->zkey.curve->snarkjs_name);
+        fmt_json_set_string(j, "zkey", c->spec.zkey);
+        fmt_json_set_string(j, "r1cs", c->spec.r1cs);
+        fmt_json_set_string(j, "digest", digest);
+        fmt_json_set_int(j, "constraints", c->zkey.n_constraints);
+        fmt_json_set_int(j, "signals", c->zkey.n_vars);
+        fmt_json_set_int(j, "public", c->zkey.n_public);
+        fmt_json_set_int(j, "slot_bytes", (int64_t)c->place.bytes);
+        fmt_json_append(all, j);
+    }
+    return all;
+}
+
+static struct fmt_json *devices_json(struct gpud_daemon *d) {
+    struct fmt_json *all = fmt_json_array();
+    for (int i = 0; i < d->n_devices; i++) {
+        struct fmt_json *j = fmt_json_object();
+        fmt_json_set_int(j, "index", i);
+        fmt_json_set_int(j, "proofs", (int64_t)atomic_load(&d->devices[i].proofs));
+        fmt_json_set_int(j, "busy_us", (int64_t)atomic_load(&d->devices[i].busy_us));
+        fmt_json_append(all, j);
+    }
+    return all;
+}
+
+struct fmt_json *gpud_status(struct gpud_daemon *d) {
+    struct fmt_json *j = fmt_json_object();
+    int rc = fmt_json_set_string(j, "instance", d->options->instance) | fmt_json_set_int(j, "pid", getpid()) |
+             fmt_json_set_bool(j, "ready", d->ready) |
+             fmt_json_set_int(j, "uptime_s", (int64_t)((shm_host_now_ns() - d->started_ns) / 1000000000)) |
+             fmt_json_set_int(j, "starts", (int64_t)(atomic_load(&d->region.super->starts) & INT64_MAX)) |
+             fmt_json_set_string(j, "backend", d->backend->name) |
+             fmt_json_set_string(j, "bell", shm_waiter_name(d->waiter)) |
+             fmt_json_set_int(j, "region_bytes", (int64_t)d->region.bytes) |
+             fmt_json_set_int(j, "worker_restarts", (int64_t)d->workers.restarts) |
+             fmt_json_set_int(j, "clients_dropped", (int64_t)d->sock.dropped) |
+             fmt_json_set(j, "devices", devices_json(d)) | fmt_json_set(j, "slots", slots_json(d)) |
+             fmt_json_set(j, "jobs", jobs_json(d)) | fmt_json_set(j, "workers", workers_json(d)) |
+             fmt_json_set(j, "circuits", circuits_json(d));
+    if (rc == 0) return j;
+    fmt_json_free(j);
+    return NULL;
+}

@@ -1,0 +1,68 @@
+/*
+ * gpud/work.h: what the device threads share with each other and with the main thread. Everything is allocated before
+ * the service is ready; the threads allocate nothing.
+ */
+#ifndef GPUD_WORK_H
+#define GPUD_WORK_H
+
+#include <pthread.h>
+
+#include "gpud/circuit.h"
+#include "gpud/plan.h"
+#include "gpud/random.h"
+#include "kernels/backend.h"
+#include "shm/slot.h"
+
+enum { GPUD_MAX_ATTEMPTS = 3 };     /* of synthesis, and of proving when the daemon dies of it */
+
+/* A job of which one proof was refused: it is proved again once. */
+struct gpud_suspect {
+    uint64_t job;       /* id; 0: none */
+    uint64_t digest;    /* of the payload then */
+};
+
+struct gpud_work {
+    struct shm_region *region;
+    const struct krn_backend *backend;
+    struct gpud_circuit *circuits;      /* GPUD_MAX_CIRCUITS, by catalogue index */
+    const struct gpud_blinding *fixed;  /* test hook, or NULL */
+    struct gpud_suspect *suspects;      /* by job index */
+    int own_eventfd;                    /* the main thread's waiter's, or -1 */
+
+    pthread_mutex_t lock;               /* guards kicks, stop, failure */
+    pthread_cond_t kicked;
+    uint64_t kicks;                     /* slots may be READY: look */
+    bool stop;
+    bool failed;                        /* a device failed; the daemon must restart */
+    char failure[GPUD_ERROR_MAX];
+
+    pthread_mutex_t results;            /* a result is written and its job settled, or the job is cancelled, not both */
+};
+
+/* suspects has room for the region's jobs. 0, or -1 with err. */
+int gpud_work_open(struct gpud_work *w, struct shm_region *region, const struct krn_backend *backend,
+                   struct gpud_circuit *circuits, const struct gpud_blinding *fixed, struct gpud_error *err);
+void gpud_work_close(struct gpud_work *w);
+
+/* Makes every device thread look for READY slots. */
+void gpud_work_kick(struct gpud_work *w);
+/* Device threads end when their proofs in flight have; harmless where the work was never opened. */
+void gpud_work_stop(struct gpud_work *w);
+
+/* By a device thread: wakes the main thread. */
+void gpud_work_tell(struct gpud_work *w);
+/* By a device thread: the first failure stays. */
+void gpud_work_fail(struct gpud_work *w, const char *text);
+/* Whether a device failed; err (may be NULL) then says why. */
+bool gpud_work_failed(struct gpud_work *w, struct gpud_error *err);
+
+/* A slot's payload against the circuit: what is wrong with it as one line, or 0. */
+int gpud_work_check(const struct gpud_work *w, uint32_t slot, const struct shm_slot_desc *d, struct gpud_error *err);
+
+/* A job's vectors in a slot; c is NULL where it was not sent. */
+struct krn_vectors gpud_work_vectors(const struct gpud_work *w, uint32_t slot, const struct shm_slot_desc *d);
+
+/* A 64-bit hash of a slot's payload, to tell whether it changed and to find it in the log. */
+uint64_t gpud_work_digest(const struct gpud_work *w, uint32_t slot, const struct shm_slot_desc *d);
+
+#endif

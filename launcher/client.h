@@ -1,0 +1,32 @@
+/*
+ * launcher/client.h: talking to a service over its control socket, one request after the other.
+ */
+#ifndef LAUNCHER_CLIENT_H
+#define LAUNCHER_CLIENT_H
+
+#include "formats/json.h"
+#include "gpud/msg.h"
+
+/* Exit statuses of the command. */
+enum launcher_exit { LAUNCHER_OK = 0, LAUNCHER_FAILED = 1, LAUNCHER_USAGE = 2, LAUNCHER_UNREACHABLE = 3 };
+
+struct launcher_client {
+    int fd;                 /* -1: not connected */
+    char instance[SHM_INSTANCE_MAX];
+};
+
+/* Connects. LAUNCHER_OK, LAUNCHER_UNREACHABLE or LAUNCHER_USAGE (the name) with err. */
+enum launcher_exit launcher_client_open(struct launcher_client *c, const char *instance, struct gpud_error *err);
+void launcher_client_close(struct launcher_client *c);
+
+/* Sends a request (taken over) and waits for its reply, the caller's. An error reply ends in LAUNCHER_FAILED (in
+ * LAUNCHER_UNREACHABLE where the service stops) with its text in err. */
+enum launcher_exit launcher_client_ask(struct launcher_client *c, struct fmt_json *request, struct fmt_json **reply,
+                                       struct gpud_error *err);
+
+/* Waits for a job. A daemon that dies meanwhile is waited for, and asked again, for LAUNCHER_PATIENCE_S. */
+enum { LAUNCHER_PATIENCE_S = 60 };
+enum launcher_exit launcher_client_wait(struct launcher_client *c, uint64_t id, struct fmt_json **reply,
+                                        struct gpud_error *err);
+
+#endif

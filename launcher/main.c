@@ -1,0 +1,48 @@
+/*
+ * pinwheel-tool: the commands of `pinwheel` that are more than starting processes.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "launcher/commands.h"
+#include "shm/secret.h"
+
+static const struct {
+    const char *name, *usage;
+    int min_args, max_args;
+    launcher_command *run;
+} commands[] = {
+    {"prove", "circuit.zkey witness.wtns proof.json public.json", 4, 4, launcher_prove},
+    {"verify", "verification_key.json public.json proof.json", 3, 3, launcher_verify},
+    {"submit", "NAME [witness.wtns]", 1, 2, launcher_submit},
+    {"wait", "ID [proof.json public.json]", 1, 3, launcher_wait},
+    {"cancel", "ID", 1, 1, launcher_cancel},
+    {"status", "", 0, 0, launcher_status},
+    {"region", "", 0, 0, launcher_region},
+    {"remove", "", 0, 0, launcher_remove},
+    {"paths", "", 0, 0, launcher_paths},
+};
+
+static int run(size_t i, int argc, char **argv) {
+    struct launcher_options o;
+    struct gpud_error err = {""};
+    if (launcher_options_parse(&o, argc, argv, &err)) {
+        fprintf(stderr, "pinwheel %s: %s\n", commands[i].name, err.text);
+        return LAUNCHER_USAGE;
+    }
+    if (o.n_args < commands[i].min_args || o.n_args > commands[i].max_args) {
+        fprintf(stderr, "pinwheel %s: wanted: pinwheel %s %s\n", commands[i].name, commands[i].name, commands[i].usage);
+        return LAUNCHER_USAGE;
+    }
+    enum launcher_exit rc = commands[i].run(&o, &err);
+    if (rc) fprintf(stderr, "pinwheel %s: %s\n", commands[i].name, err.text);
+    return rc;
+}
+
+int main(int argc, char **argv) {
+    shm_secret_process();
+    for (size_t i = 0; argc > 1 && i < sizeof commands / sizeof commands[0]; i++)
+        if (strcmp(argv[1], commands[i].name) == 0) return run(i, argc - 1, argv + 1);
+    fprintf(stderr, "pinwheel-tool: a command is wanted; `pinwheel help` lists them\n");
+    return LAUNCHER_USAGE;
+}

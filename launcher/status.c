@@ -1,0 +1,97 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "launcher/commands.h"
+#include "launcher/jobs.h"
+
+static int64_t number(const struct fmt_json *j, const char *key) {
+    struct fmt_error why;
+    int64_t v = 0;
+    fmt_json_get_int(j, key, INT64_MIN, INT64_MAX, &v, &why);
+    return v;
+}
+
+static const char *text(const struct fmt_json *j, const char *key) {
+    struct fmt_error why;
+    const char *v = "?";
+    fmt_json_get_string(j, key, &v, &why);
+    return v;
+}
+
+static double mib(int64_t bytes) {
+    return (double)bytes / (1 << 20);
+}
+
+static void print_head(const struct fmt_json *s) {
+    bool ready = false;
+    struct fmt_error why;
+    fmt_json_get_bool(s, "ready", &ready, &why);
+    printf("service %s: pid %" PRId64 ", %s, up %" PRId64 " s, start %" PRId64 " on this region, %s back end, bell %s\n",
+           text(s, "instance"), number(s, "pid"), ready ? "ready" : "starting", number(s, "uptime_s"), number(s, "starts"),
+           text(s, "backend"), text(s, "bell"));
+}
+
+static void print_counts(const struct fmt_json *s, const char *what, const char *const *keys, size_t n) {
+    const struct fmt_json *counts = fmt_json_field(s, what);
+    printf("%-8s", what);
+    for (size_t i = 0; i < n; i++) printf("  %" PRId64 " %s", number(counts, keys[i]), keys[i]);
+    printf("\n");
+}
+
+static void print_circuits(const struct fmt_json *all) {
+    printf("%-20s %-9s %12s %12s %8s %12s\n", "circuit", "curve", "constraints", "signals", "public", "slot MiB");
+    for (size_t i = 0; i < fmt_json_length(all); i++) {
+        const struct fmt_json *c = fmt_json_at(all, i);
+        printf("%-20s %-9s %12" PRId64 " %12" PRId64 " %8" PRId64 " %12.2f\n", text(c, "name"), text(c, "curve"),
+               number(c, "constraints"), number(c, "signals"), number(c, "public"), mib(number(c, "slot_bytes")));
+    }
+}
+
+static void print_workers(const struct fmt_json *all) {
+    printf("%-8s %-8s %5s %5s %12s %10s\n", "pid", "kind", "peer", "node", "job", "done");
+    for (size_t i = 0; i < fmt_json_length(all); i++) {
+        const struct fmt_json *w = fmt_json_at(all, i);
+        printf("%-8" PRId64 " %-8s %5" PRId64 " %5" PRId64 " %12" PRId64 " %10" PRId64 "\n", number(w, "pid"), text(w, "kind"),
+               number(w, "peer"), number(w, "node"), number(w, "job"), number(w, "jobs_done"));
+    }
+}
+
+static void print_devices(const struct fmt_json *all) {
+    for (size_t i = 0; i < fmt_json_length(all); i++) {
+        const struct fmt_json *d = fmt_json_at(all, i);
+        printf("device %" PRId64 ": %" PRId64 " proofs, %.3f s\n", number(d, "index"), number(d, "proofs"),
+               1e-6 * (double)number(d, "busy_us"));
+    }
+}
+
+static void print_status(const struct fmt_json *s) {
+    static const char *const slots[] = {"all", "free", "claimed", "filling", "ready", "uploading", "uploaded", "quarantine"};
+    static const char *const jobs[] = {"queued", "synthesis", "proving", "done", "failed", "cancelled"};
+    print_head(s);
+    print_counts(s, "slots", slots, sizeof slots / sizeof slots[0]);
+    print_counts(s, "jobs", jobs, sizeof jobs / sizeof jobs[0]);
+    print_devices(fmt_json_field(s, "devices"));
+    print_circuits(fmt_json_field(s, "circuits"));
+    print_workers(fmt_json_field(s, "workers"));
+}
+
+enum launcher_exit launcher_status(const struct launcher_options *o, struct gpud_error *err) {
+    struct launcher_client c;
+    struct fmt_json *status;
+    enum launcher_exit rc = launcher_client_open(&c, o->instance, err);
+    if (rc) return rc;
+    rc = launcher_client_ask(&c, launcher_jobs_request("status"), &status, err);
+    launcher_client_close(&c);
+    if (rc) return rc;
+    if (o->json) {
+        size_t len;
+        char *line = fmt_json_dump_indented(status, &len);
+        puts(line ? line : "{}");
+        free(line);
+    } else {
+        print_status(status);
+    }
+    fmt_json_free(status);
+    return LAUNCHER_OK;
+}
