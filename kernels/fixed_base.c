@@ -4,26 +4,22 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "kernels/ec.h"
+#include "kernels/group.h"
 #include "kernels/parallel.h"
+#include "kernels/sum.h"
 
 enum {
-    BLOCK = 1024,           /* additions that share an inversion; a thread's work is in its second-level cache */
     MAX_BITS = 16,          /* of a window */
     SCALAR_BITS = 255,
-};
-
-/* One of the four groups. */
-struct group {
-    size_t point_bytes, work_bytes;
-    void (*build)(const struct krn_fixed_base *t, unsigned window, void *work);
-    void (*mul)(const struct krn_fixed_base *t, uint8_t *out, const uint8_t *scalars, size_t n, void *work);
+    BUILD_BLOCK = SUM_CHUNK / 2,
 };
 
 struct krn_fixed_base {
-    const struct group *group;
+    const struct group_ops *group;
+    const struct sum_ops *sum;
     unsigned bits, windows;
-    uint8_t *table;         /* windows x 2^(bits - 1) affine points */
+    uint8_t generator[KRN_G2_MAX];
+    uint8_t *table;         /* windows x 2^(bits - 1) points, iden3's bytes */
 };
 
 static size_t window_size(const struct krn_fixed_base *t)
@@ -37,41 +33,148 @@ static unsigned window_count(unsigned bits)
     return (SCALAR_BITS + bits) / bits;
 }
 
-/* Digit k, in -2^(bits-1)+1 .. 2^(bits-1), the digits below having been taken in order; *carry is 0 at first. */
-static int32_t signed_digit(const uint8_t *scalar, unsigned bits, unsigned k, uint8_t *carry)
+/* Scalars whose digits make one chunk of terms. */
+static size_t block_size(const struct krn_fixed_base *t)
 {
-    unsigned at = bits * k, byte = at / 8;
+    return SUM_CHUNK / t->windows;
+}
+
+static uint8_t *entry(const struct krn_fixed_base *t, size_t i)
+{
+    return t->table + i * t->group->point_bytes;
+}
+
+/* ---- one thread's work ---- */
+
+struct work {
+    uint8_t *memory;        /* all below lies in it */
+    uint8_t *arena;         /* up to SUM_CHUNK results, then as many slots */
+    struct sum_space space;
+    uint32_t *terms;        /* SUM_CHUNK */
+    uint32_t *starts;       /* SUM_CHUNK + 1 */
+};
+
+static int work_new(struct work *w, const struct krn_fixed_base *t)
+{
+    const size_t arena = 2 * SUM_CHUNK * (size_t)t->sum->point_bytes, space = sum_space_bytes(t->sum->scratch_bytes);
+
+    w->memory = aligned_alloc(64, arena + space + (2 * SUM_CHUNK + 16) * sizeof(uint32_t));
+    if (!w->memory)
+        return -ENOMEM;
+    w->arena = w->memory;
+    sum_space_init(&w->space, w->memory + arena, SUM_CHUNK);
+    w->terms = (uint32_t *)(void *)(w->memory + arena + space);
+    w->starts = w->terms + SUM_CHUNK;
+    return 0;
+}
+
+/* Window k of the table: multiples 1 .. size of 2^(bits k) G. To known multiples 1 .. m the last is added, which gives
+ * as many again. */
+static void build_window(const struct krn_fixed_base *t, size_t k, struct work *w)
+{
+    const size_t size = window_size(t), first = size * k;
+    const struct sum_source known = {.points = entry(t, first)};
+    union krn_sum base;
+
+    t->group->from_affine(&base, t->generator);
+    for (size_t i = 0; i < t->bits * k; i++)
+        t->group->dbl(&base);
+    t->group->to_affine(entry(t, first), &base);
+    for (size_t m = 1; m < size; m *= 2) {
+        for (size_t i = 0, n; i < m; i += n) {
+            n = m - i < BUILD_BLOCK ? m - i : BUILD_BLOCK;
+            for (size_t j = 0; j < n; j++)
+                w->space.pairs[j] = (struct sum_pair){(uint32_t)(2 * (i + j)), (uint32_t)(2 * (m - 1)), (uint32_t)j};
+            t->sum->add(w->arena, &known, w->space.pairs, n, w->space.scratch);
+            for (size_t j = 0; j < n; j++)
+                t->sum->leave(entry(t, first + m + i + j), w->arena, (uint32_t)j);
+        }
+    }
+}
+
+/* Digit k, in -2^(bits-1)+1 .. 2^(bits-1), the digits below having been taken in order; *carry is 0 at first. */
+static int32_t signed_digit(const uint8_t *scalar, unsigned bits, unsigned k, unsigned *carry)
+{
+    const unsigned at = bits * k, byte = at / 8;
     uint32_t window = 0;
 
     for (unsigned i = 0; i < 3 && byte + i < KRN_FR_BYTES; i++)
         window |= (uint32_t)scalar[byte + i] << (8 * i);
     uint32_t d = (window >> at % 8 & ((1u << bits) - 1)) + *carry;
     *carry = d > 1u << (bits - 1);
-    return (int32_t)d - (*carry ? (int32_t)(1u << bits) : 0);
+    return (int32_t)d - (int32_t)(*carry << bits);
 }
 
-#define EC bn254_g1
-#define EC_FIELD bn254_fq
-#include "kernels/fixed_base_tmpl.h"
+/* The table's entries whose sum is the scalar's multiple, as terms of a sum; returns their number. */
+static uint32_t scalar_terms(const struct krn_fixed_base *t, uint32_t *terms, const uint8_t *scalar)
+{
+    uint32_t n = 0;
+    unsigned carry = 0;
 
-#define EC bn254_g2
-#define EC_FIELD bn254_fq2
-#include "kernels/fixed_base_tmpl.h"
+    for (unsigned k = 0; k < t->windows; k++) {
+        int32_t d = signed_digit(scalar, t->bits, k, &carry);
+        uint32_t window = (uint32_t)(window_size(t) * k);
+        if (d > 0)
+            terms[n++] = 2 * (window + (uint32_t)d - 1);
+        else if (d < 0)
+            terms[n++] = 2 * (window + (uint32_t)-d - 1) + 1;
+    }
+    return n;
+}
 
-#define EC bls381_g1
-#define EC_FIELD bls381_fq
-#include "kernels/fixed_base_tmpl.h"
+static void mul_block(const struct krn_fixed_base *t, uint8_t *out, const uint8_t *scalars, size_t n, struct work *w)
+{
+    const struct sum_source table = {.points = t->table};
+    const struct sum_groups groups = {.src = &table, .terms = w->terms, .starts = w->starts, .n = (uint32_t)n};
 
-#define EC bls381_g2
-#define EC_FIELD bls381_fq2
-#include "kernels/fixed_base_tmpl.h"
+    w->starts[0] = 0;
+    for (size_t i = 0; i < n; i++)
+        w->starts[i + 1] = w->starts[i] + scalar_terms(t, w->terms + w->starts[i], scalars + i * KRN_FR_BYTES);
+    sum_chunk(t->sum, w->arena, &w->space, &groups, 0, w->starts[n], 0, 0);
+    for (size_t i = 0; i < n; i++)
+        t->sum->leave(out + i * t->group->point_bytes, w->arena, (uint32_t)i);
+}
 
-static const struct group *const groups[KRN_CURVES][2] = {
-    [KRN_BN254] = {&fixed_base_bn254_g1_group, &fixed_base_bn254_g2_group},
-    [KRN_BLS12_381] = {&fixed_base_bls381_g1_group, &fixed_base_bls381_g2_group},
+/* ---- all threads ---- */
+
+/* Windows to build, or blocks to multiply: taken by whichever thread is free. */
+struct job {
+    const struct krn_fixed_base *t;
+    void (*step)(struct job *job, size_t i, struct work *w);
+    size_t steps;
+    uint8_t *out;
+    const uint8_t *scalars;
+    size_t n;
+    atomic_size_t next;     /* a counter only: no data is passed through it */
+    atomic_int failed;
 };
 
-/* Additions for the table and for n multiplications, by the width of a window. */
+static void run(void *arg, unsigned part, unsigned parts)
+{
+    struct job *job = arg;
+    struct work w;
+    (void)part, (void)parts;
+
+    if (work_new(&w, job->t) != 0) {
+        atomic_store_explicit(&job->failed, 1, memory_order_relaxed);
+        return;
+    }
+    for (size_t i; (i = atomic_fetch_add_explicit(&job->next, 1, memory_order_relaxed)) < job->steps;)
+        job->step(job, i, &w);
+    free(w.memory);
+}
+
+static void build_step(struct job *job, size_t i, struct work *w)
+{
+    build_window(job->t, i, w);
+}
+
+static void mul_step(struct job *job, size_t i, struct work *w)
+{
+    const size_t block = block_size(job->t), at = i * block, n = job->n - at < block ? job->n - at : block;
+    mul_block(job->t, job->out + at * job->t->group->point_bytes, job->scalars + at * KRN_FR_BYTES, n, w);
+}
+
 static unsigned best_bits(size_t n)
 {
     unsigned best = 1;
@@ -87,66 +190,33 @@ static unsigned best_bits(size_t n)
     return best;
 }
 
-/* Blocks or windows, taken by whichever thread is free. */
-struct job {
-    const struct krn_fixed_base *t;
-    uint8_t *out;
-    const uint8_t *scalars;
-    size_t n;
-    atomic_size_t next;     /* a counter only: no data is passed through it */
-    atomic_int failed;
-};
-
-static void run(struct job *job, void (*step)(struct job *job, size_t i, void *work), size_t steps)
+static void copy_generator(uint8_t *out, enum krn_curve_id curve, int group)
 {
-    void *work = malloc(job->t->group->work_bytes);
+    const bn254_g1_affine bn1 = bn254_g1_generator();
+    const bn254_g2_affine bn2 = bn254_g2_generator();
+    const bls381_g1_affine bls1 = bls381_g1_generator();
+    const bls381_g2_affine bls2 = bls381_g2_generator();
 
-    if (!work) {
-        atomic_store_explicit(&job->failed, 1, memory_order_relaxed);
-        return;
-    }
-    for (size_t i; (i = atomic_fetch_add_explicit(&job->next, 1, memory_order_relaxed)) < steps;)
-        step(job, i, work);
-    free(work);
+    if (curve == KRN_BN254)
+        memcpy(out, group == 1 ? (const void *)&bn1 : &bn2, group == 1 ? sizeof bn1 : sizeof bn2);
+    else
+        memcpy(out, group == 1 ? (const void *)&bls1 : &bls2, group == 1 ? sizeof bls1 : sizeof bls2);
 }
 
-static void build_step(struct job *job, size_t i, void *work)
-{
-    job->t->group->build(job->t, (unsigned)i, work);
-}
-
-static void build_thread(void *arg, unsigned i, unsigned n)
-{
-    struct job *job = arg;
-    (void)i, (void)n;
-    run(job, build_step, job->t->windows);
-}
-
-static void mul_step(struct job *job, size_t i, void *work)
-{
-    size_t at = i * BLOCK, n = job->n - at < BLOCK ? job->n - at : BLOCK;
-    job->t->group->mul(job->t, job->out + at * job->t->group->point_bytes, job->scalars + at * KRN_FR_BYTES, n, work);
-}
-
-static void mul_thread(void *arg, unsigned i, unsigned n)
-{
-    struct job *job = arg;
-    (void)i, (void)n;
-    run(job, mul_step, (job->n + BLOCK - 1) / BLOCK);
-}
-
-struct krn_fixed_base *krn_fixed_base_new(enum krn_curve_id curve, enum krn_group group, size_t n, unsigned threads)
+struct krn_fixed_base *krn_fixed_base_new(enum krn_curve_id curve, int group, size_t n, unsigned threads)
 {
     struct krn_fixed_base *t = malloc(sizeof *t);
 
     if (!t)
         return NULL;
-    *t = (struct krn_fixed_base){.group = groups[curve][group], .bits = best_bits(n)};
+    *t = (struct krn_fixed_base){.group = group_ops(curve, group), .sum = sum_ops(curve, group, krn_cpu_isa()),
+                                 .bits = best_bits(n)};
+    copy_generator(t->generator, curve, group);
     t->windows = window_count(t->bits);
     t->table = malloc(t->windows * window_size(t) * t->group->point_bytes);
     if (t->table) {
-        struct job job = {.t = t};
-        krn_parallel(threads, build_thread, &job);
+        struct job job = {.t = t, .step = build_step, .steps = t->windows};
+        krn_parallel(threads, run, &job);
         if (!job.failed)
             return t;
     }
@@ -157,9 +227,11 @@ struct krn_fixed_base *krn_fixed_base_new(enum krn_curve_id curve, enum krn_grou
 int krn_fixed_base_mul(const struct krn_fixed_base *t, uint8_t *out, const uint8_t *scalars, size_t n,
                        unsigned threads)
 {
-    struct job job = {.t = t, .out = out, .scalars = scalars, .n = n};
+    const size_t block = block_size(t);
+    struct job job = {.t = t, .step = mul_step, .steps = (n + block - 1) / block,
+                      .out = out, .scalars = scalars, .n = n};
 
-    krn_parallel(threads, mul_thread, &job);
+    krn_parallel(threads, run, &job);
     return job.failed ? -ENOMEM : 0;
 }
 

@@ -15,7 +15,7 @@ enum { MAX_POINTS = 64, MANY = 3000 };
 /* The vectors of one group: scalar and point, in Montgomery form. */
 struct known {
     enum krn_curve_id curve;
-    enum krn_group group;
+    int group;
     size_t n;
     uint8_t scalars[MAX_POINTS][KRN_FR_BYTES], points[MAX_POINTS][KRN_G2_MAX];
 };
@@ -24,7 +24,7 @@ static const char *const group_names[KRN_CURVES][2] = {{"bn254_g1", "bn254_g2"},
 
 static size_t coordinates(const struct known *k)
 {
-    return k->group == KRN_G1 ? 2 : 4;
+    return k->group == 1 ? 2 : 4;
 }
 
 static int below_order(const struct known *k, const uint8_t *scalar)
@@ -55,7 +55,7 @@ static void read_known(struct known *k)
 
     vectors_open(&v, "tests/data/curve.txt");
     while ((word = vectors_next(&v)) != NULL) {
-        if (strcmp(word, group_names[k->curve][k->group]) == 0 && strcmp(vectors_word(&v), "mul") == 0)
+        if (strcmp(word, group_names[k->curve][k->group - 1]) == 0 && strcmp(vectors_word(&v), "mul") == 0)
             read_line(&v, k);
     }
 }
@@ -74,8 +74,8 @@ static int check(const struct known *k, size_t n, size_t expected, unsigned thre
     for (size_t i = 0; i < n && !bad; i++) {
         bad = memcmp(out + 1 + i * bytes, k->points[i % k->n], bytes) != 0;
         if (bad)
-            printf("%s: %zu scalars, table for %zu, %u threads: number %zu is wrong\n", group_names[k->curve][k->group],
-                   n, expected, threads, i);
+            printf("%s: %zu scalars, table for %zu, %u threads: number %zu is wrong\n",
+                   group_names[k->curve][k->group - 1], n, expected, threads, i);
     }
     krn_fixed_base_free(t);
     free(scalars);
@@ -83,14 +83,14 @@ static int check(const struct known *k, size_t n, size_t expected, unsigned thre
     return bad;
 }
 
-static int check_group(enum krn_curve_id curve, enum krn_group group)
+static int check_group(enum krn_curve_id curve, int group)
 {
     struct known k = {.curve = curve, .group = group};
     int bad = 0;
 
     read_known(&k);
     if (k.n < 10) {
-        printf("%s: only %zu points known\n", group_names[curve][group], k.n);
+        printf("%s: only %zu points known\n", group_names[curve][group - 1], k.n);
         return 1;
     }
     for (size_t expected = 1; expected <= 1 << 16; expected *= 4)
@@ -106,8 +106,8 @@ int main(void)
     int bad = 0;
 
     for (int curve = 0; curve < KRN_CURVES; curve++) {
-        bad |= check_group((enum krn_curve_id)curve, KRN_G1);
-        bad |= check_group((enum krn_curve_id)curve, KRN_G2);
+        bad |= check_group((enum krn_curve_id)curve, 1);
+        bad |= check_group((enum krn_curve_id)curve, 2);
     }
     return bad;
 }
