@@ -142,11 +142,6 @@ static const uint8_t *need_items(const struct fmt_zkey *z, const struct fmt_cont
                  "%" PRIu64, z->file.name, id, s->offset, s->size, n, before + n * each);
         return NULL;
     }
-    if (s->offset % 4 != 0) {
-        fmt_fail(err, "%s: section %d begins at byte %" PRIu64 ", which is no multiple of 4", z->file.name, id,
-                 s->offset);
-        return NULL;
-    }
     return z->file.bytes + s->offset;
 }
 

@@ -28,7 +28,7 @@ struct fmt_zkey {
     const uint8_t *coefs;       /* n_coefs packed entries, FMT_ZKEY_COEF_BYTES each, sorted by constraint */
     const uint8_t *ic;          /* n_public + 1 Montgomery G1 points */
     const uint8_t *gamma2;
-    struct krn_key key;         /* points into the file */
+    struct krn_key key;         /* points into the file, at any alignment: section 10 may have any size and place */
     uint64_t digest;            /* see fmt_zkey_open */
 };
 
