@@ -87,6 +87,12 @@ static struct fmt_json *devices_json(struct gpud_daemon *d) {
     return all;
 }
 
+static int64_t clients_waiting(const struct gpud_daemon *d) {
+    int64_t n = 0;
+    for (int i = 0; i < GPUD_CONNECTIONS; i++) n += d->sock.conns[i].fd >= 0 && d->sock.conns[i].waiting;
+    return n;
+}
+
 struct fmt_json *gpud_status(struct gpud_daemon *d) {
     struct fmt_json *j = fmt_json_object();
     int rc = fmt_json_set_string(j, "instance", d->options->instance) | fmt_json_set_int(j, "pid", getpid()) |
@@ -97,6 +103,7 @@ struct fmt_json *gpud_status(struct gpud_daemon *d) {
              fmt_json_set_string(j, "bell", shm_waiter_name(d->waiter)) |
              fmt_json_set_int(j, "region_bytes", (int64_t)d->region.bytes) |
              fmt_json_set_int(j, "worker_restarts", (int64_t)d->workers.restarts) |
+             fmt_json_set_int(j, "clients_waiting", clients_waiting(d)) |
              fmt_json_set_int(j, "clients_dropped", (int64_t)d->sock.dropped) |
              fmt_json_set(j, "devices", devices_json(d)) | fmt_json_set(j, "slots", slots_json(d)) |
              fmt_json_set(j, "jobs", jobs_json(d)) | fmt_json_set(j, "workers", workers_json(d)) |
