@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "launcher/commands.h"
+#include "launcher/setup.h"
+#include "launcher/synthetic.h"
 #include "shm/secret.h"
 
 static const struct {
@@ -21,6 +23,15 @@ static const struct {
     {"region", "", 0, 0, launcher_region},
     {"remove", "", 0, 0, launcher_remove},
     {"paths", "", 0, 0, launcher_paths},
+};
+
+/* For development: these have options of their own and know no service. */
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+} tools[] = {
+    {"synthetic", tool_synthetic},
+    {"setup", tool_setup},
 };
 
 static int run(size_t i, int argc, char **argv) {
@@ -43,6 +54,8 @@ int main(int argc, char **argv) {
     shm_secret_process();
     for (size_t i = 0; argc > 1 && i < sizeof commands / sizeof commands[0]; i++)
         if (strcmp(argv[1], commands[i].name) == 0) return run(i, argc - 1, argv + 1);
+    for (size_t i = 0; argc > 1 && i < sizeof tools / sizeof tools[0]; i++)
+        if (strcmp(argv[1], tools[i].name) == 0) return tools[i].run(argc - 1, argv + 1);
     fprintf(stderr, "pinwheel-tool: a command is wanted; `pinwheel help` lists them\n");
     return LAUNCHER_USAGE;
 }
