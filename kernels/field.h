@@ -17,7 +17,7 @@
  *   F_set_u64(r, x)               the Montgomery form of x
  *   F_load(r, bytes) F_store(bytes, a)    the limbs as little-endian bytes, at any alignment, no conversion
  *   F_pow(r, a, e, e_limbs)       a^e, e plain; time depends on e
- *   F_inv(r, a)                   a^(p-2): 1/a, and 0 for 0
+ *   F_inv(r, a)                   1/a, and 0 for 0; time depends on a
  *   F_batch_inv(v, scratch, n)    inverts v[0..n) in place with one inversion (Montgomery's trick), 0 stays 0;
  *                                 scratch: n elements, the caller's
  *
@@ -31,6 +31,9 @@
 #include <string.h>
 
 #include "kernels/limbs.h"
+#ifndef __CUDACC__
+#include "kernels/invert.h"
+#endif
 
 #define FIELD bn254_fr
 #define FIELD_LIMBS 4
