@@ -42,8 +42,9 @@ TESTS := $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/*_test.c))
 BENCHES := $(patsubst tests/bench/%.c,$(B)/bench/%,$(wildcard tests/bench/*_bench.c))
 FUZZERS := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 TEST_HELPERS := $(patsubst tests/helpers/%.c,$(B)/tests/helpers/%,$(wildcard tests/helpers/*.c))
-GPU_TESTS := $(patsubst tests/gpu/%.c,$(B)/gpu/%,$(wildcard tests/gpu/*_gputest.c))
-GPU_BENCHES := $(patsubst tests/gpu/%.c,$(B)/gpu/%,$(wildcard tests/gpu/*_gpubench.c))
+GPU_TESTS := $(patsubst tests/gpu/%.cu,$(B)/gpu/%,$(wildcard tests/gpu/*_gputest.cu))
+GPU_BENCHES := $(patsubst tests/gpu/%.cu,$(B)/gpu/%,$(wildcard tests/gpu/*_gpubench.cu))
+GPU_HELPERS := $(B)/tests/gpu/reference.o $(B)/tests/gpu/generate.cu.o
 
 CU := $(wildcard kernels/*.cu)
 ifeq ($(CUDA),1)
@@ -52,7 +53,7 @@ CU_OBJ := $(CU:%.cu=$(B)/%.cu.o)
 CUDA_LIBS := $(if $(CU),-L$(CUDA_HOME)/lib64 -lcudart_static -lstdc++ -ldl -lrt)
 CFLAGS.cuda := $(if $(CU),-DPINWHEEL_CUDA)
 endif
-NVFLAGS := -O3 -std=c++17 -I. -lineinfo --expt-relaxed-constexpr -Xcompiler -Wall $(CUDA_ARCH)
+NVFLAGS := -O3 -std=c++17 -I. --expt-relaxed-constexpr -Xcompiler -Wall $(CUDA_ARCH)
 
 .DEFAULT_GOAL := all
 .PHONY: all help deps demo test test-gpu bench bench-gpu fuzz soak clean programs tests
@@ -127,19 +128,20 @@ $(B)/tests/%: $(B)/tests/%.o $(ARCHIVES)
 $(B)/bench/%: $(B)/tests/bench/%.o $(ARCHIVES)
 	@mkdir -p $(@D)
 	$(link)
-$(B)/gpu/%: $(B)/tests/gpu/%.o $(ARCHIVES) $(CU_OBJ)
+$(B)/gpu/%: $(B)/tests/gpu/%.cu.o $(GPU_HELPERS) $(ARCHIVES) $(CU_OBJ)
 	@mkdir -p $(@D)
 	$(link) $(CUDA_LIBS)
 
-FUZZ_SRC := $(foreach p,$(PARTS),$(call libsrc,$(p)))
+# What is fuzzed reads bytes from elsewhere; the arithmetic behind it is the release build's.
+FUZZ_SRC := $(foreach p,$(filter-out kernels,$(PARTS)),$(call libsrc,$(p)))
 FUZZ_OBJ := $(patsubst %.c,build/fuzz/obj/%.o,$(FUZZ_SRC))
 build/fuzz/obj/%.o: %.c
 	@mkdir -p $(@D)
-	$(CLANG) -std=c11 -D_GNU_SOURCE -g -O1 -I. -fno-strict-aliasing -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all $(call isa,$<) -MMD -MP -c $< -o $@
+	$(CLANG) -std=c11 -D_GNU_SOURCE -g -O1 -I. -fno-strict-aliasing -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -MMD -MP -c $< -o $@
 build/fuzz/libfuzzed.a: $(FUZZ_OBJ)
 	@rm -f $@
 	ar rcs $@ $^
-build/fuzz/%: build/fuzz/obj/tests/fuzz/%.o build/fuzz/libfuzzed.a
+build/fuzz/%: build/fuzz/obj/tests/fuzz/%.o build/fuzz/libfuzzed.a build/release/libkernels.a
 	$(CLANG) -fsanitize=fuzzer,address,undefined -pthread -o $@ $^ $(LIBS)
 
 -include $(shell find build -name '*.d' 2>/dev/null)
