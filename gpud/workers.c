@@ -182,6 +182,15 @@ static int find_peer(struct gpud_workers *w, int pid) {
     return -1;
 }
 
+/* A member that left its entry in good order (stopping, or a foreign producer that goes on without us). */
+static void see_leave(struct gpud_workers *w, struct gpud_member *m) {
+    int pid;
+    if (m->peer < 0) return;
+    if (shm_peer_look(w->region, (uint32_t)m->peer, &pid) != SHM_PEER_FREE && pid == m->pid) return;
+    set_eventfd(w, (uint32_t)m->peer, -1);
+    m->peer = -1;
+}
+
 static void leave_seat(struct gpud_workers *w, const struct gpud_member *m) {
     struct gpud_seat *s = &w->seats[m->seat];
     uint64_t now = shm_host_now_ns();
@@ -200,6 +209,7 @@ void gpud_workers_died(struct gpud_workers *w, uint32_t member) {
     if (m->overdue)
         snprintf(end, sizeof end, "by signal %d (it was longer at one job than --job-timeout %u s)", SIGKILL,
                  w->options->job_timeout_s);
+    see_leave(w, m);
     if (m->peer < 0) m->peer = find_peer(w, m->pid);
     if (m->peer >= 0)
         reap_peer(w, (uint32_t)m->peer, m->pid, end);
@@ -263,15 +273,6 @@ static void see_peer(struct gpud_workers *w, uint32_t peer) {
         adopt(w, peer, pid, pidfd);
     else if (pidfd >= 0)
         close(pidfd);
-}
-
-/* A member that left its entry in good order (stopping, or a foreign producer that goes on without us). */
-static void see_leave(struct gpud_workers *w, struct gpud_member *m) {
-    int pid;
-    if (m->peer < 0) return;
-    if (shm_peer_look(w->region, (uint32_t)m->peer, &pid) != SHM_PEER_FREE && pid == m->pid) return;
-    set_eventfd(w, (uint32_t)m->peer, -1);
-    m->peer = -1;
 }
 
 /* ---- time limits ---- */

@@ -5,13 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "gpud/paths.h"
 
-enum { RETRY_MS = 50 };
+enum { RETRY_MS = 50, REPLY_S = 10 };
+
+void launcher_client_patience(struct launcher_client *c, int seconds) {
+    struct timeval limit = {.tv_sec = seconds};
+    setsockopt(c->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+}
 
 enum launcher_exit launcher_client_open(struct launcher_client *c, const char *instance, struct gpud_error *err) {
     struct sockaddr_un addr = {.sun_family = AF_UNIX};
@@ -25,6 +31,7 @@ enum launcher_exit launcher_client_open(struct launcher_client *c, const char *i
         return LAUNCHER_UNREACHABLE;
     }
     c->fd = fd;
+    launcher_client_patience(c, REPLY_S);
     return LAUNCHER_OK;
 }
 
@@ -102,7 +109,8 @@ enum launcher_exit launcher_client_ask(struct launcher_client *c, struct fmt_jso
     free(frame);
     if (rc == 0) rc = receive_reply(c->fd, reply, err);
     if (rc == 0) return judge(reply, err);
-    if (!err->text[0]) gpud_fail(err, "service %s went away: %s", c->instance, strerror(-rc));
+    if (!err->text[0])
+        gpud_fail(err, "service %s %s", c->instance, rc == -EAGAIN ? "does not answer" : "went away");
     launcher_client_close(c);
     return LAUNCHER_UNREACHABLE;
 }
@@ -127,6 +135,7 @@ enum launcher_exit launcher_client_wait(struct launcher_client *c, uint64_t id, 
             struct fmt_json *request = fmt_json_object();
             fmt_json_set_string(request, "type", "wait");
             fmt_json_set_int(request, "id", (int64_t)id);
+            launcher_client_patience(c, 0);
             enum launcher_exit rc = launcher_client_ask(c, request, reply, err);
             if (rc != LAUNCHER_UNREACHABLE || c->fd >= 0) return rc;     /* c->fd: it said itself that it stops */
             lost = now();

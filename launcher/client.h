@@ -19,6 +19,9 @@ struct launcher_client {
 enum launcher_exit launcher_client_open(struct launcher_client *c, const char *instance, struct gpud_error *err);
 void launcher_client_close(struct launcher_client *c);
 
+/* How long a reply may take, 10 s at first; 0: as long as it takes. A daemon that hangs is unreachable then. */
+void launcher_client_patience(struct launcher_client *c, int seconds);
+
 /* Sends a request (taken over) and waits for its reply, the caller's. An error reply ends in LAUNCHER_FAILED (in
  * LAUNCHER_UNREACHABLE where the service stops) with its text in err. */
 enum launcher_exit launcher_client_ask(struct launcher_client *c, struct fmt_json *request, struct fmt_json **reply,

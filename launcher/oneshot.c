@@ -19,7 +19,7 @@ struct oneshot {
 /* The vectors: what is wrong with a file is said before anything expensive is begun. */
 static int fill(struct oneshot *s, struct gpud_error *err) {
     struct fmt_error why;
-    if (synth_circuit_open(&s->circuit, s->o->zkey, s->o->r1cs, &why)) return gpud_fail(err, "%s", why.text);
+    if (synth_circuit_open(&s->circuit, s->o->zkey, s->o->r1cs, s->o->recipe, &why)) return gpud_fail(err, "%s", why.text);
     s->payload = aligned_alloc(FMT_PAYLOAD_ALIGN, s->circuit.place.bytes);
     if (!s->payload)
         return gpud_fail(err, "%s: no memory for %llu bytes of vectors", s->o->zkey,

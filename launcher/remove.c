@@ -45,6 +45,7 @@ static enum launcher_exit stop_daemon(const char *instance, struct gpud_error *e
     struct fmt_json *reply;
     bool asked = false;
     if (launcher_client_open(&c, instance, err) == LAUNCHER_OK) {
+        launcher_client_patience(&c, LEAVE_MS / 1000);
         asked = launcher_client_ask(&c, launcher_jobs_request("stop"), &reply, err) == LAUNCHER_OK;
         if (asked) fmt_json_free(reply);
         launcher_client_close(&c);

@@ -36,8 +36,8 @@ status=0
 echo "starts that are refused, with the reason, at once"
 refused 1 'at least one --circuit' "$pinwheel" up
 refused 1 'No such file' "$pinwheel" up --circuit "a=$tmp/missing.zkey"
-refused 1 'NAME=circuit.zkey' "$pinwheel" up --circuit "$tmp/missing.zkey"
-refused 1 'wants|wanted|not known' "$pinwheel" up --workers many --circuit "$(circuit $name)"
+refused 2 'NAME=circuit.zkey' "$pinwheel" up --circuit "$tmp/missing.zkey"
+refused 2 'workers many' "$pinwheel" up --workers many --circuit "$(circuit $name)"
 refused 1 'no GPU can be used' env CUDA_VISIBLE_DEVICES= "$pinwheel" up --backend cuda --circuit "$(circuit $name)"
 "$pinwheel" down
 nothing_left "refused starts"
