@@ -266,20 +266,45 @@ KRN_FN void lanes_to_words(lanes_v *words, const lanes_v *a, const int n_words, 
     }
 }
 
-/* The words [0, n_words) at each of eight addresses, as n_words vectors; n_words is a multiple of 4. */
+/* Four words at each of eight addresses, as four vectors: half the shuffles of lanes_transpose. */
+KRN_FN void lanes_gather_4(lanes_v *words, const uint8_t *const *at)
+{
+    const lanes_v low = _mm512_set_epi64(13, 12, 5, 4, 9, 8, 1, 0), high = _mm512_set_epi64(15, 14, 7, 6, 11, 10, 3, 2);
+    lanes_v t[4];
+    KRN_UNROLL
+    for (int i = 0; i < 4; i++)     /* points i and i + 4 side by side */
+        t[i] = _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_loadu_si256((const void *)at[i])),
+                                  _mm256_loadu_si256((const void *)at[i + 4]), 1);
+    KRN_UNROLL
+    for (int i = 0; i < 2; i++) {   /* words i and i + 2 */
+        lanes_v a = i == 0 ? _mm512_unpacklo_epi64(t[0], t[1]) : _mm512_unpackhi_epi64(t[0], t[1]);
+        lanes_v b = i == 0 ? _mm512_unpacklo_epi64(t[2], t[3]) : _mm512_unpackhi_epi64(t[2], t[3]);
+        words[i] = _mm512_permutex2var_epi64(a, low, b);
+        words[i + 2] = _mm512_permutex2var_epi64(a, high, b);
+    }
+}
+
+/* n_words words at each of eight addresses, as n_words vectors. */
 KRN_FN void lanes_gather(lanes_v *words, const uint8_t *const *at, const int n_words)
 {
     KRN_UNROLL
     for (int k = 0; k < n_words; k += 8) {
-        const __mmask8 mask = n_words - k >= 8 ? 0xff : 0x0f;
+        const int n = n_words - k >= 8 ? 8 : n_words - k;
         lanes_v t[8];
+        if (n == 4) {
+            const uint8_t *from[LANES];
+            for (int i = 0; i < LANES; i++)
+                from[i] = at[i] + 8 * k;
+            lanes_gather_4(words + k, from);
+            continue;
+        }
         KRN_UNROLL
         for (int i = 0; i < LANES; i++)
-            t[i] = _mm512_maskz_loadu_epi64(mask, at[i] + 8 * k);
+            t[i] = _mm512_maskz_loadu_epi64((__mmask8)((1u << n) - 1), at[i] + 8 * k);
         lanes_transpose(t);
         KRN_UNROLL
         for (int i = 0; i < 8; i++)
-            if (k + i < n_words)
+            if (i < n)
                 words[k + i] = t[i];
     }
 }
@@ -288,15 +313,15 @@ KRN_FN void lanes_scatter(uint8_t *const *at, const lanes_v *words, const int n_
 {
     KRN_UNROLL
     for (int k = 0; k < n_words; k += 8) {
-        const __mmask8 mask = n_words - k >= 8 ? 0xff : 0x0f;
+        const int n = n_words - k >= 8 ? 8 : n_words - k;
         lanes_v t[8];
         KRN_UNROLL
         for (int i = 0; i < 8; i++)
-            t[i] = k + i < n_words ? words[k + i] : _mm512_setzero_si512();
+            t[i] = i < n ? words[k + i] : _mm512_setzero_si512();
         lanes_transpose(t);
         KRN_UNROLL
         for (int i = 0; i < LANES; i++)
-            _mm512_mask_storeu_epi64(at[i] + 8 * k, mask, t[i]);
+            _mm512_mask_storeu_epi64(at[i] + 8 * k, (__mmask8)((1u << n) - 1), t[i]);
     }
 }
 

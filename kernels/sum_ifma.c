@@ -120,7 +120,7 @@ KRN_FN __mmask8 coord_equal_mask(coord a, coord b, SHAPE)
     return degree == 1 ? mask : mask & lanes_equal_mask(a[1], b[1], n);
 }
 
-/* In Fq2, of factors below 4p: Karatsuba on unreduced products, 3 multiplications and 2 reductions. c0 has p S added
+/* In Fq2, of factors below 5p: Karatsuba on unreduced products, 3 multiplications and 2 reductions. c0 has p S added
  * to stay positive, so it is below 3p. */
 KRN_FN void fq2_mul(coord r, coord a, coord b, const struct lanes_prime *m, const int n)
 {
@@ -152,7 +152,7 @@ static __attribute__((noinline)) void fq2_mul_8(coord r, coord a, coord b, const
     fq2_mul(r, a, b, m, 8);
 }
 
-/* Of factors below 4p; the result is below 2p in degree 1, 3p in degree 2. */
+/* Of factors below 5p, one of them below 3p; the result is below 2p in degree 1, 3p in degree 2. */
 KRN_FN void coord_mul(coord r, coord a, coord b, SHAPE)
 {
     if (degree == 1)
@@ -194,7 +194,7 @@ KRN_FN void coord_norm(lanes_v *r, coord a, SHAPE)
     lanes_redc(r, t0, m, n);
 }
 
-/* 1/a from a, below 2p, and the inverse of its norm. */
+/* 1/a from a, below 2p, and the inverse of its norm: the conjugate over the norm. */
 KRN_FN void coord_inverse(coord r, coord a, const lanes_v *norm_inverse, SHAPE)
 {
     if (degree == 1) {
@@ -203,8 +203,8 @@ KRN_FN void coord_inverse(coord r, coord a, const lanes_v *norm_inverse, SHAPE)
     }
     lanes_v zero[LANES_LIMBS_MAX] = {0}, minus[LANES_LIMBS_MAX];
     lanes_sub(minus, zero, a[1], 2, m, n);
-    mul(r[0], a[0], norm_inverse, m, n);
     mul(r[1], minus, norm_inverse, m, n);
+    mul(r[0], a[0], norm_inverse, m, n);
 }
 
 /* y / 2^y_shift: a multiple of p is added that makes it divisible. Canonical in, canonical out. */
@@ -239,48 +239,80 @@ KRN_FN void negate(coord y, __mmask8 lanes, SHAPE)
     }
 }
 
-/* Where the points of eight terms lie, and which are to be negated. */
-KRN_FN __mmask8 locate(const uint8_t **at, const uint32_t *terms, const uint8_t *arena, const struct sum_source *src,
-                       SHAPE)
+/* Eight pairs, taken apart: vectors of eight 32-bit numbers. */
+struct terms {
+    __m256i a, b, to;
+};
+
+KRN_FN struct terms terms_of(const struct sum_pair *pairs)
 {
-    unsigned minus = 0;
-    for (int i = 0; i < LANES; i++) {
-        if (src == NULL) {
-            at[i] = arena + (size_t)terms[i] * point_bytes(n, degree);
-        } else {
-            at[i] = src->points + ((size_t)(terms[i] >> 1) - src->first) * point_bytes(n, degree);
-            minus |= (terms[i] & 1) << i;
-        }
-    }
-    return (__mmask8)minus;
+    const __m512i low = _mm512_loadu_si512(pairs), high = _mm512_zextsi256_si512(_mm256_loadu_si256((const __m256i *)pairs + 2));
+    const __m512i a = _mm512_setr_epi32(0, 3, 6, 9, 12, 15, 18, 21, 0, 0, 0, 0, 0, 0, 0, 0);
+    const __m512i one = _mm512_set1_epi32(1);
+    const __m512i b = _mm512_add_epi32(a, one), to = _mm512_add_epi32(b, one);
+    return (struct terms){
+        .a = _mm512_castsi512_si256(_mm512_permutex2var_epi32(low, a, high)),
+        .b = _mm512_castsi512_si256(_mm512_permutex2var_epi32(low, b, high)),
+        .to = _mm512_castsi512_si256(_mm512_permutex2var_epi32(low, to, high)),
+    };
 }
 
-KRN_FN void load(struct points *p, const uint32_t *terms, const uint8_t *arena, const struct sum_source *src,
-                 SHAPE)
+/* Addresses of eight points of `bytes` each. */
+KRN_FN void addresses(uint8_t **at, const uint8_t *base, __m256i index, uint32_t bytes)
 {
-    const int words = words_of(n);
-    const uint8_t *at[LANES];
-    lanes_v w[4 * 6];
-    __mmask8 minus = locate(at, terms, arena, src, m, n, degree);
-    lanes_gather(w, at, 2 * degree * words);
+    __m512i offset = _mm512_mullo_epi64(_mm512_cvtepu32_epi64(index), lanes_set(bytes));
+    _mm512_storeu_si512(at, _mm512_add_epi64(offset, lanes_set((uint64_t)(uintptr_t)base)));
+}
+
+/* Where the points of eight terms lie. */
+KRN_FN void locate(const uint8_t **at, __m256i terms, const uint8_t *arena, const struct sum_source *src, SHAPE)
+{
+    const uint8_t *base = arena;
+    if (src != NULL) {
+        terms = _mm256_sub_epi32(_mm256_srli_epi32(terms, 1), _mm256_set1_epi32((int)src->first));
+        base = src->points;
+    }
+    addresses((uint8_t **)at, base, terms, point_bytes(n, degree));
+}
+
+KRN_FN void load_x(coord x, const uint8_t *const *at, SHAPE)
+{
+    lanes_v w[2 * 6];
+    lanes_gather(w, at, degree * words_of(n));
     KRN_UNROLL
-    for (int i = 0; i < degree; i++) {
-        lanes_from_words(p->x[i], w + i * words, words, n);
-        lanes_from_words(p->y[i], w + (degree + i) * words, words, n);
-        if (src != NULL)
-            divide_y(p->y[i], m, n, degree);
-    }
-    if (src != NULL)
-        negate(p->y, minus, m, n, degree);
+    for (int i = 0; i < degree; i++)
+        lanes_from_words(x[i], w + i * words_of(n), words_of(n), n);
 }
 
-KRN_FN void store(uint8_t *arena, const uint32_t *to, struct points *p, SHAPE)
+KRN_FN void load_y(coord y, const uint8_t *const *at, __m256i terms, const struct sum_source *src, SHAPE)
+{
+    const uint8_t *second[LANES];
+    KRN_UNROLL
+    for (int i = 0; i < LANES; i++)
+        second[i] = at[i] + point_bytes(n, degree) / 2;
+    load_x(y, second, m, n, degree);
+    if (src == NULL)
+        return;
+    KRN_UNROLL
+    for (int i = 0; i < degree; i++)
+        divide_y(y[i], m, n, degree);
+    negate(y, _mm256_test_epi32_mask(terms, _mm256_set1_epi32(1)), m, n, degree);
+}
+
+KRN_FN void load(struct points *p, __m256i terms, const uint8_t *arena, const struct sum_source *src, SHAPE)
+{
+    const uint8_t *at[LANES];
+    locate(at, terms, arena, src, m, n, degree);
+    load_x(p->x, at, m, n, degree);
+    load_y(p->y, at, terms, src, m, n, degree);
+}
+
+KRN_FN void store(uint8_t *arena, __m256i to, struct points *p, SHAPE)
 {
     const int words = words_of(n);
     uint8_t *at[LANES];
     lanes_v w[4 * 6];
-    for (int i = 0; i < LANES; i++)
-        at[i] = arena + (size_t)to[i] * point_bytes(n, degree);
+    addresses(at, arena, to, point_bytes(n, degree));
     KRN_UNROLL
     for (int i = 0; i < degree; i++) {
         lanes_to_words(w + i * words, p->x[i], words, n);
@@ -294,9 +326,10 @@ struct special {
     __mmask8 a_inf, b_inf, equal, opposite;
 };
 
-KRN_FN __mmask8 any_special(struct points *a, struct points *b, SHAPE)
+KRN_FN __mmask8 any_special(coord ax, coord bx, SHAPE)
 {
-    return coord_equal_mask(a->x, b->x, m, n, degree) | coord_zero_mask(a->x, m, n, degree) | coord_zero_mask(b->x, m, n, degree);
+    return coord_equal_mask(ax, bx, m, n, degree) | coord_zero_mask(ax, m, n, degree) |
+           coord_zero_mask(bx, m, n, degree);
 }
 
 KRN_FN struct special classify(struct points *a, struct points *b, SHAPE)
@@ -316,12 +349,9 @@ KRN_FN struct special classify(struct points *a, struct points *b, SHAPE)
     return s;
 }
 
-/* The denominator of the slope, below 2p, not 0 in any lane. */
-KRN_FN void denominator(coord d, struct points *a, struct points *b, SHAPE)
+/* The denominator of the slope, below 2p, not 0 in any lane; d is b.x - a.x where there is nothing special. */
+KRN_FN void mend_denominator(coord d, struct points *a, struct points *b, SHAPE)
 {
-    coord_sub(d, b->x, a->x, 1, m, n, degree);
-    if (__builtin_expect(any_special(a, b, m, n, degree) == 0, 1))
-        return;
     struct special s = classify(a, b, m, n, degree);
     lanes_v one[LANES_LIMBS_MAX] = {lanes_set(1)}, zero[LANES_LIMBS_MAX] = {0}, twice[LANES_LIMBS_MAX];
     KRN_UNROLL
@@ -332,13 +362,9 @@ KRN_FN void denominator(coord d, struct points *a, struct points *b, SHAPE)
     }
 }
 
-/* The slope's numerator, below 4p and, in degree 2, below 3p. */
-KRN_FN void numerator(coord r, struct points *a, struct points *b, SHAPE)
+/* The slope's numerator, below 3p, where there may be tangents: 3 x^2. */
+KRN_FN void mend_numerator(coord r, struct points *a, struct points *b, SHAPE)
 {
-    coord_sub(r, b->y, a->y, 1, m, n, degree);
-    __mmask8 same_x = coord_equal_mask(a->x, b->x, m, n, degree);
-    if (__builtin_expect(same_x == 0, 1))
-        return;
     coord t;
     coord_sqr(t, a->x, m, n, degree);
     KRN_UNROLL
@@ -346,34 +372,41 @@ KRN_FN void numerator(coord r, struct points *a, struct points *b, SHAPE)
         lanes_reduce(t[i], t[i], m, n);
         lanes_times(t[i], t[i], 3, n);
     }
-    coord_select(r, same_x, t, r, m, n, degree);
+    coord_select(r, coord_equal_mask(a->x, b->x, m, n, degree), t, r, m, n, degree);
 }
 
-/* sum = a + b; slope below 3p. */
-KRN_FN void chord(struct points *sum, struct points *a, struct points *b, coord slope, SHAPE)
+/* x = slope^2 - a.x - b.x, below 4p, and a.x - x, below 5p, of slope^2 below 2p: each one sum and one carry, so that the
+ * product that waits for them waits little. */
+KRN_FN void chord_x(coord x, coord difference, coord square, struct points *a, struct points *b, SHAPE)
 {
-    coord t;
-    coord_sqr(t, slope, m, n, degree);
     KRN_UNROLL
     for (int i = 0; i < degree; i++) {
-        lanes_v both[LANES_LIMBS_MAX];
-        lanes_add(both, a->x[i], b->x[i], n);
-        lanes_sub(t[i], t[i], both, 2, m, n);
-        lanes_reduce(sum->x[i], t[i], m, n);
+        lanes_v minus_x[LANES_LIMBS_MAX], t[LANES_LIMBS_MAX];
+        KRN_UNROLL
+        for (int j = 0; j < n; j++) {
+            minus_x[j] = _mm512_sub_epi64(_mm512_add_epi64(a->x[i][j], b->x[i][j]), square[i][j]);
+            t[j] = _mm512_add_epi64(_mm512_add_epi64(a->x[i][j], minus_x[j]), lanes_set(2 * m->p[j]));
+            minus_x[j] = _mm512_sub_epi64(lanes_set(2 * m->p[j]), minus_x[j]);
+        }
+        lanes_carry(difference[i], t, n);
+        lanes_carry(x[i], minus_x, n);
     }
-    coord_sub(t, a->x, sum->x, 1, m, n, degree);
-    coord_mul(t, slope, t, m, n, degree);
-    coord_sub(t, t, a->y, 1, m, n, degree);
+}
+
+/* The canonical sum, of x and of product = slope (a.x - x), below 3p. */
+KRN_FN void chord_end(struct points *sum, coord product, struct points *a, SHAPE)
+{
+    coord_sub(product, product, a->y, 1, m, n, degree);
     KRN_UNROLL
-    for (int i = 0; i < degree; i++)
-        lanes_reduce(sum->y[i], t[i], m, n);
+    for (int i = 0; i < degree; i++) {
+        lanes_reduce(sum->x[i], sum->x[i], m, n);
+        lanes_reduce(sum->y[i], product[i], m, n);
+    }
 }
 
 /* What the slope does not give. */
-KRN_FN void mend(struct points *sum, struct points *a, struct points *b, SHAPE)
+KRN_FN void mend_sum(struct points *sum, struct points *a, struct points *b, SHAPE)
 {
-    if (__builtin_expect(any_special(a, b, m, n, degree) == 0, 1))
-        return;
     struct special s = classify(a, b, m, n, degree);
     coord zero = {0};
     coord_select(sum->x, s.opposite, zero, sum->x, m, n, degree);
@@ -450,101 +483,132 @@ KRN_FN size_t fill_up(struct sum_pair *pairs, size_t n, size_t step)
     return end;
 }
 
-KRN_FN void terms_of(uint32_t *a, uint32_t *b, uint32_t *to, const struct sum_pair *pairs)
+KRN_FN void prefetch(const struct sum_pair *pairs, const uint8_t *arena, const struct sum_source *src, SHAPE)
 {
-    for (int i = 0; i < LANES; i++) {
-        a[i] = pairs[i].a;
-        b[i] = pairs[i].b;
-        to[i] = pairs[i].to;
+    const struct terms t = terms_of(pairs);
+    const uint8_t *at[2 * LANES];
+    locate(at, t.a, arena, src, m, n, degree);
+    locate(at + LANES, t.b, arena, src, m, n, degree);
+    KRN_UNROLL
+    for (int i = 0; i < 2 * LANES; i++) {
+        KRN_UNROLL
+        for (uint32_t byte = 0; byte < point_bytes(n, degree); byte += 64)
+            __builtin_prefetch(at[i] + byte);
+        __builtin_prefetch(at[i] + point_bytes(n, degree) - 1);
     }
 }
 
-KRN_FN void load_pairs(struct points *a, struct points *b, uint32_t *to, const struct sum_pair *pairs,
-                       const uint8_t *arena, const struct sum_source *src, SHAPE)
+/* Scratch of one step. */
+struct step {
+    lanes_v norm[BLOCKS][LANES_LIMBS_MAX];      /* of the denominators */
+    lanes_v before[BLOCKS][LANES_LIMBS_MAX];    /* product of the norms before it in its chain */
+};
+
+/* Denominators of one vector of additions; returns whether any is special. */
+KRN_FN int begin_block(lanes_v *norm, const struct sum_pair *pairs, const uint8_t *arena, const struct sum_source *src,
+                       SHAPE)
 {
-    uint32_t ta[LANES], tb[LANES];
-    terms_of(ta, tb, to, pairs);
-    load(a, ta, arena, src, m, n, degree);
-    load(b, tb, arena, src, m, n, degree);
+    const struct terms t = terms_of(pairs);
+    const uint8_t *at_a[LANES], *at_b[LANES];
+    struct points a, b;
+    coord d;
+    locate(at_a, t.a, arena, src, m, n, degree);
+    locate(at_b, t.b, arena, src, m, n, degree);
+    load_x(a.x, at_a, m, n, degree);
+    load_x(b.x, at_b, m, n, degree);
+    coord_sub(d, b.x, a.x, 1, m, n, degree);
+    int special = any_special(a.x, b.x, m, n, degree) != 0;
+    if (__builtin_expect(special, 0)) {
+        load_y(a.y, at_a, t.a, src, m, n, degree);
+        load_y(b.y, at_b, t.b, src, m, n, degree);
+        mend_denominator(d, &a, &b, m, n, degree);
+    }
+    coord_norm(norm, d, m, n, degree);
+    return special;
 }
 
-KRN_FN void prefetch(const struct sum_pair *pairs, const uint8_t *arena, const struct sum_source *src,
-                     SHAPE)
+/* The slopes' numerator and denominator. */
+KRN_FN void slope_parts(coord numerator, coord denominator, struct points *a, struct points *b, int special, SHAPE)
 {
-    uint32_t ta[LANES], tb[LANES], to[LANES];
-    const uint8_t *at[LANES];
-    terms_of(ta, tb, to, pairs);
-    for (int side = 0; side < 2; side++) {
-        locate(at, side == 0 ? ta : tb, arena, src, m, n, degree);
-        for (int i = 0; i < LANES; i++)
-            for (uint32_t line = 0; line < point_bytes(n, degree) + 63; line += 64)
-                __builtin_prefetch(at[i] + (line < point_bytes(n, degree) ? line : point_bytes(n, degree) - 1));
+    coord_sub(numerator, b->y, a->y, 1, m, n, degree);
+    if (degree == 2)
+        coord_sub(denominator, b->x, a->x, 1, m, n, degree);
+    if (__builtin_expect(special, 0)) {
+        mend_numerator(numerator, a, b, m, n, degree);
+        if (degree == 2)
+            mend_denominator(denominator, a, b, m, n, degree);
     }
+}
+
+/* The next inverse of chain k, from the end, and the chain's inverse without it. */
+KRN_FN void take_inverse(lanes_v *inverse, lanes_v *acc, const struct step *step, int k, const struct lanes_prime *m,
+                         const int n)
+{
+    mul(inverse, acc, step->before[k], m, n);
+    mul(acc, acc, step->norm[k], m, n);
 }
 
 /*
- * One batch. Scratch: for each vector of eight additions the norm of the denominator and the product of those before
- * it in its chain; BLOCKS chains run side by side. The denominators are then inverted from the end backwards, and
- * the additions are done on the way.
+ * One batch. Forwards, the product of all denominators' norms, in BLOCKS chains of eight lanes, side by side; one
+ * inversion; and from the end backwards each denominator's inverse, and with it the addition.
  */
 KRN_FN void add_pairs(uint8_t *arena, const struct sum_source *src, struct sum_pair *pairs, size_t count,
                       void *scratch, SHAPE)
 {
-    const size_t end = fill_up(pairs, count, STEP);
-    lanes_v (*norms)[BLOCKS][2][LANES_LIMBS_MAX] = scratch;
-    lanes_v acc[BLOCKS][LANES_LIMBS_MAX] = {0};
-    struct points a[BLOCKS], b[BLOCKS];
-    uint32_t to[BLOCKS][LANES];
+    const size_t steps = fill_up(pairs, count, STEP) / STEP;
+    struct step *step = scratch;
+    uint8_t special[SUM_CHUNK / 2 / STEP + 1];
+    lanes_v acc[BLOCKS][LANES_LIMBS_MAX] = {0}, norm_inverse[BLOCKS][LANES_LIMBS_MAX];
+    lanes_v both[LANES_LIMBS_MAX], first[LANES_LIMBS_MAX];
 
     for (int k = 0; k < BLOCKS; k++)
         acc[k][0] = lanes_set(1);
-    for (size_t i = 0; i < end; i += STEP) {
-        lanes_v (*at)[2][LANES_LIMBS_MAX] = norms[i / STEP];
-        if (i + 3 * STEP <= end)
-            for (int k = 0; k < BLOCKS; k++)
-                prefetch(&pairs[i + 2 * STEP + (size_t)k * LANES], arena, src, m, n, degree);
+    for (size_t i = 0; i < steps; i++) {
+        const struct sum_pair *at = pairs + i * STEP;
+        special[i] = 0;
         for (int k = 0; k < BLOCKS; k++) {
-            coord d;
-            load_pairs(&a[k], &b[k], to[k], &pairs[i + (size_t)k * LANES], arena, src, m, n, degree);
-            denominator(d, &a[k], &b[k], m, n, degree);
-            coord_norm(at[k][0], d, m, n, degree);
-        }
-        for (int k = 0; k < BLOCKS; k++) {
-            lanes_copy(at[k][1], acc[k], n);
-            mul(acc[k], acc[k], at[k][0], m, n);
+            if (src != NULL && i + 2 < steps)
+                prefetch(at + 2 * STEP + k * LANES, arena, src, m, n, degree);
+            special[i] |= (uint8_t)(begin_block(step[i].norm[k], at + k * LANES, arena, src, m, n, degree) << k);
+            lanes_copy(step[i].before[k], acc[k], n);
+            mul(acc[k], acc[k], step[i].norm[k], m, n);
         }
     }
 
-    lanes_v both[LANES_LIMBS_MAX], t[LANES_LIMBS_MAX];
     mul(both, acc[0], acc[1], m, n);
     invert_lanes(both, m, n, degree);
-    mul(t, both, acc[1], m, n);
+    mul(first, both, acc[1], m, n);
     mul(acc[1], both, acc[0], m, n);
-    lanes_copy(acc[0], t, n);
+    lanes_copy(acc[0], first, n);
 
-    for (size_t i = end; i > 0;) {
-        i -= STEP;
-        lanes_v (*at)[2][LANES_LIMBS_MAX] = norms[i / STEP];
-        coord inverse[BLOCKS], d[BLOCKS], slope[BLOCKS];
-        struct points sum[BLOCKS];
-        for (int k = 0; k < BLOCKS; k++)
-            load_pairs(&a[k], &b[k], to[k], &pairs[i + (size_t)k * LANES], arena, src, m, n, degree);
+    for (int k = 0; k < BLOCKS; k++)
+        take_inverse(norm_inverse[k], acc[k], &step[steps - 1], k, m, n);
+    for (size_t i = steps; i-- > 0;) {
+        struct points a[BLOCKS], b[BLOCKS], sum[BLOCKS];
+        coord slope[BLOCKS], t[BLOCKS];
+        struct terms terms[BLOCKS];
         for (int k = 0; k < BLOCKS; k++) {
-            mul(t, acc[k], at[k][1], m, n);
-            mul(acc[k], acc[k], at[k][0], m, n);
-            if (degree == 2)
-                denominator(d[k], &a[k], &b[k], m, n, degree);
-            coord_inverse(inverse[k], d[k], t, m, n, degree);
-        }
-        for (int k = 0; k < BLOCKS; k++) {
-            numerator(slope[k], &a[k], &b[k], m, n, degree);
-            coord_mul(slope[k], slope[k], inverse[k], m, n, degree);
+            coord denominator, inverse;
+            terms[k] = terms_of(pairs + i * STEP + k * LANES);
+            load(&a[k], terms[k].a, arena, src, m, n, degree);
+            load(&b[k], terms[k].b, arena, src, m, n, degree);
+            slope_parts(slope[k], denominator, &a[k], &b[k], special[i] >> k & 1, m, n, degree);
+            coord_inverse(inverse, denominator, norm_inverse[k], m, n, degree);
+            coord_mul(slope[k], slope[k], inverse, m, n, degree);
         }
         for (int k = 0; k < BLOCKS; k++)
-            chord(&sum[k], &a[k], &b[k], slope[k], m, n, degree);
+            coord_sqr(t[k], slope[k], m, n, degree);
+        for (int k = 0; k < BLOCKS; k++)
+            chord_x(sum[k].x, t[k], t[k], &a[k], &b[k], m, n, degree);
+        for (int k = 0; k < BLOCKS; k++)
+            coord_mul(t[k], slope[k], t[k], m, n, degree);
         for (int k = 0; k < BLOCKS; k++) {
-            mend(&sum[k], &a[k], &b[k], m, n, degree);
-            store(arena, to[k], &sum[k], m, n, degree);
+            if (i > 0)  /* here, because the multiplier would be idle else */
+                take_inverse(norm_inverse[k], acc[k], &step[i - 1], k, m, n);
+            chord_end(&sum[k], t[k], &a[k], m, n, degree);
+            if (__builtin_expect(special[i] >> k & 1, 0))
+                mend_sum(&sum[k], &a[k], &b[k], m, n, degree);
+            store(arena, terms[k].to, &sum[k], m, n, degree);
         }
     }
 }
@@ -554,11 +618,10 @@ KRN_FN void take_points(uint8_t *arena, const struct sum_source *src, struct sum
 {
     const size_t end = fill_up(pairs, count, LANES);
     for (size_t i = 0; i < end; i += LANES) {
+        const struct terms t = terms_of(pairs + i);
         struct points p;
-        uint32_t from[LANES], none[LANES], to[LANES];
-        terms_of(from, none, to, &pairs[i]);
-        load(&p, from, arena, src, m, n, degree);
-        store(arena, to, &p, m, n, degree);
+        load(&p, t.a, arena, src, m, n, degree);
+        store(arena, t.to, &p, m, n, degree);
     }
 }
 
@@ -596,7 +659,7 @@ KRN_FN void add_any(uint8_t *arena, const struct sum_source *src, struct sum_pai
     } \
     static const struct sum_ops group##_lanes_ops = { \
         .point_bytes = 2 * degree * sizeof(base), \
-        .scratch_bytes = sizeof(lanes_v[2][LANES_LIMBS_MAX]) / LANES, \
+        .scratch_bytes = sizeof(struct step) / STEP, \
         .add = group##_lanes_add, \
         .take = group##_lanes_take, \
         .leave = group##_lanes_leave, \

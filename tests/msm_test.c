@@ -318,7 +318,7 @@ static void run(enum krn_curve_id curve, int group)
     w.logs = malloc(MAX_N * sizeof *w.logs);
     w.scalars = malloc(MAX_N * sizeof *w.scalars);
     uint8_t *memory = malloc(MAX_N * w.point_bytes + 4);
-    w.base = krn_fixed_base_new(curve, group == 1 ? KRN_G1 : KRN_G2, 1000, 1);
+    w.base = krn_fixed_base_new(curve, group, 1000, 1);
     if (w.logs == NULL || w.scalars == NULL || memory == NULL || w.base == NULL) {
         printf("no memory\n");
         exit(1);

@@ -37,7 +37,7 @@ static void measure(enum krn_curve_id curve, int group, size_t n, unsigned threa
     const size_t bytes = 2 * (size_t)group * c->fq_bytes;
     uint64_t *scalars = malloc(n * KRN_FR_BYTES);
     uint8_t *points = malloc(n * bytes), out[KRN_G2_MAX];
-    struct krn_fixed_base *base = krn_fixed_base_new(curve, group == 1 ? KRN_G1 : KRN_G2, n, threads);
+    struct krn_fixed_base *base = krn_fixed_base_new(curve, group, n, threads);
     if (scalars == NULL || points == NULL || base == NULL) {
         printf("no memory\n");
         exit(1);
