@@ -11,12 +11,20 @@ struct worker {
     struct synth_circuit *circuits;     /* by catalogue index; opened at first use and kept */
 };
 
+/* 1 with the recipe that the entry's circuit was registered with; 0 where it was not, or is another circuit's by now. */
+static int find_recipe(struct synth_recipe *recipe, const struct shm_circuit *entry, struct fmt_error *err) {
+    int rc = synth_recipe_read(recipe, entry->name, err);
+    return rc < 0 ? -1 : rc == 0 && strcmp(recipe->zkey, entry->zkey) == 0;
+}
+
 /* The circuit of a catalogue entry, mapped. The key must be the very one that the daemon registered. */
-static const struct synth_circuit *circuit_of(struct worker *w, uint32_t index, struct fmt_error *err) {
+static struct synth_circuit *circuit_of(struct worker *w, uint32_t index, struct fmt_error *err) {
     struct synth_circuit *c = &w->circuits[index];
     const struct shm_circuit *entry = &w->producer.region.circuits[index];
+    struct synth_recipe recipe;
     if (c->open) return c;
-    if (synth_circuit_open(c, entry->zkey, entry->r1cs, err)) return NULL;
+    int found = find_recipe(&recipe, entry, err);
+    if (found < 0 || synth_circuit_open(c, entry->zkey, entry->r1cs, found ? &recipe : NULL, err)) return NULL;
     if (c->zkey.digest == entry->digest) return c;
     fmt_fail(err, "%s: changed since it was registered (digest %016llx, then %016llx)", entry->zkey,
              (unsigned long long)c->zkey.digest, (unsigned long long)entry->digest);
@@ -25,7 +33,7 @@ static const struct synth_circuit *circuit_of(struct worker *w, uint32_t index, 
 }
 
 static const struct synth_circuit *fill(struct worker *w, const struct synth_work *work, struct fmt_error *err) {
-    const struct synth_circuit *c = circuit_of(w, work->view.circuit, err);
+    struct synth_circuit *c = circuit_of(w, work->view.circuit, err);
     if (!c) return NULL;
     if (c->place.bytes > work->payload_bytes) {
         fmt_fail(err, "the slot has %llu bytes and the circuit needs %llu", (unsigned long long)work->payload_bytes,
