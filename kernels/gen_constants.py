@@ -184,4 +184,5 @@ def beta(c):
     return root
 
 
-main()
+if __name__ == "__main__":
+    main()
