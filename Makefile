@@ -104,6 +104,9 @@ $(B)/%.cu.o: %.cu
 	@mkdir -p $(@D)
 	$(NVCC) $(NVFLAGS) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
 
+# The text that is compiled with every translated witness program is carried inside our own.
+$(B)/synth/shim.o build/fuzz/obj/synth/shim.o: $(wildcard synth/shim/*)
+
 $(foreach p,$(PARTS),$(eval $(B)/lib$(p).a: $(call obj,$(call libsrc,$(p)))))
 $(ARCHIVES):
 	@mkdir -p $(@D)

@@ -61,9 +61,14 @@ enum launcher_exit launcher_jobs_submit(struct launcher_client *c, const char *c
 enum launcher_exit launcher_submit(const struct launcher_options *o, struct gpud_error *err) {
     struct launcher_client c;
     uint64_t id;
+    if (o->each) return launcher_each(o, err);
+    if (o->n_args > 2 || o->out) {
+        gpud_fail(err, "one file at a time, or --each FILE... --out FOLDER");
+        return LAUNCHER_USAGE;
+    }
     enum launcher_exit rc = launcher_client_open(&c, o->instance, err);
     if (rc) return rc;
-    rc = launcher_jobs_submit(&c, o->args[0], o->n_args > 1 ? o->args[1] : NULL, o->priority, &id, err);
+    rc = launcher_jobs_submit(&c, o->args[0], o->args[1], o->priority, &id, err);
     if (rc == LAUNCHER_OK) printf("%llu\n", (unsigned long long)id);
     launcher_client_close(&c);
     return rc;

@@ -1,6 +1,7 @@
 /*
  * pinwheel-tool: the commands of `pinwheel` that are more than starting processes.
  */
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,9 +15,12 @@ static const struct {
     int min_args, max_args;
     launcher_command *run;
 } commands[] = {
-    {"prove", "circuit.zkey witness.wtns proof.json public.json", 4, 4, launcher_prove},
+    {"prove", "NAME|circuit.zkey input.json|witness.wtns proof.json public.json", 4, 4, launcher_prove},
     {"verify", "verification_key.json public.json proof.json", 3, 3, launcher_verify},
-    {"submit", "NAME [witness.wtns]", 1, 2, launcher_submit},
+    {"submit", "NAME [input.json|witness.wtns], or submit NAME --each FILE... --out FOLDER", 1, INT_MAX, launcher_submit},
+    {"add", "NAME --zkey F [--wasm F | --witness-program CMD] [--r1cs F] [--sym F] [--vk F]", 1, 1, launcher_add},
+    {"forget", "NAME", 1, 1, launcher_forget},
+    {"circuits", "", 0, 0, launcher_circuits},
     {"wait", "ID [proof.json public.json]", 1, 3, launcher_wait},
     {"cancel", "ID", 1, 1, launcher_cancel},
     {"status", "", 0, 0, launcher_status},
@@ -37,15 +41,14 @@ static const struct {
 static int run(size_t i, int argc, char **argv) {
     struct launcher_options o;
     struct gpud_error err = {""};
-    if (launcher_options_parse(&o, argc, argv, &err)) {
-        fprintf(stderr, "pinwheel %s: %s\n", commands[i].name, err.text);
-        return LAUNCHER_USAGE;
+    enum launcher_exit rc = LAUNCHER_USAGE;
+    if (launcher_options_parse(&o, argc, argv, &err) == 0) {
+        if (o.n_args < commands[i].min_args || o.n_args > commands[i].max_args)
+            gpud_fail(&err, "wanted: pinwheel %s %s", commands[i].name, commands[i].usage);
+        else
+            rc = commands[i].run(&o, &err);
     }
-    if (o.n_args < commands[i].min_args || o.n_args > commands[i].max_args) {
-        fprintf(stderr, "pinwheel %s: wanted: pinwheel %s %s\n", commands[i].name, commands[i].name, commands[i].usage);
-        return LAUNCHER_USAGE;
-    }
-    enum launcher_exit rc = commands[i].run(&o, &err);
+    launcher_options_free(&o);
     if (rc) fprintf(stderr, "pinwheel %s: %s\n", commands[i].name, err.text);
     return rc;
 }
