@@ -88,14 +88,20 @@ static void refuse(struct gpud_device *d, struct shm_job_ref job, struct shm_slo
     gpud_work_tell(d->work);
 }
 
-/* Binds a taken slot to its job. False: the slot was given back, since its job is over or it is not what it says. */
+/* A slot whose job is over, or that is not what it says it is. A job that it should have held is an orphan then. */
+static void discard(struct gpud_device *d, struct shm_slot_ref slot) {
+    shm_slot_release(d->work->region, slot);
+    shm_job_sweep(d->work->region, GPUD_MAX_ATTEMPTS, "its slot was not the job's on any attempt: something writes astray");
+    gpud_work_tell(d->work);
+}
+
+/* Binds a taken slot to its job. False: the slot was given back. */
 static bool accept(struct gpud_device *d, struct gpud_flight *f) {
     struct shm_region *r = d->work->region;
     struct gpud_error err;
     bool known = shm_job_find(r, f->desc.job, &f->job) == 0 && r->jobs[f->job.index].circuit == f->desc.circuit;
     if (!known || shm_job_proving(r, f->job)) {
-        shm_slot_release(r, f->slot);   /* cancelled meanwhile, as a rule */
-        gpud_work_tell(d->work);
+        discard(d, f->slot);    /* cancelled meanwhile, as a rule */
         return false;
     }
     if (gpud_work_check(d->work, f->slot.index, &f->desc, &err)) {

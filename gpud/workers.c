@@ -166,6 +166,8 @@ static void reap_peer(struct gpud_workers *w, uint32_t peer, int pid, const char
     snprintf(why, sizeof why, "synthesis died on each of %d attempts, the last time %s", GPUD_MAX_ATTEMPTS, end);
     uint32_t slots = shm_slot_reap(w->region, peer);
     uint32_t jobs = shm_job_reap(w->region, peer, GPUD_MAX_ATTEMPTS, why);
+    snprintf(why, sizeof why, "its producer (process %d) died %s", pid, end);
+    shm_job_disown(w->region, peer, why);
     shm_peer_reaped(w->region, peer);
     set_eventfd(w, peer, -1);
     gpud_log("worker %d (peer %u) died %s; took back %u slots and %u jobs", pid, peer, end, slots, jobs);
@@ -213,8 +215,10 @@ void gpud_workers_died(struct gpud_workers *w, uint32_t member) {
     if (m->peer < 0) m->peer = find_peer(w, m->pid);
     if (m->peer >= 0)
         reap_peer(w, (uint32_t)m->peer, m->pid, end);
-    else if (!w->stopping)
+    else if (m->child && !w->stopping)
         gpud_log("worker %d ended %s", m->pid, end);
+    else
+        gpud_log("%s %d has left", m->foreign ? "foreign producer" : "worker", m->pid);
     snprintf(w->last_death, sizeof w->last_death, "worker %d ended %s", m->pid, end);
     if (m->seat >= 0) leave_seat(w, m);
     if (m->pidfd >= 0) {
@@ -321,9 +325,13 @@ void gpud_workers_ring(struct gpud_workers *w) {
             shm_bell_ring(&w->region->peers[i].bell, w->eventfds[i]);
 }
 
-int gpud_workers_hello(struct gpud_workers *w, uint32_t peer, int pid, int eventfd) {
+bool gpud_workers_is(struct gpud_workers *w, uint32_t peer, int pid) {
     int entry_pid = 0;
-    if (peer >= w->region->n_peers || shm_peer_look(w->region, peer, &entry_pid) != SHM_PEER_LIVE || entry_pid != pid) {
+    return peer < w->region->n_peers && shm_peer_look(w->region, peer, &entry_pid) == SHM_PEER_LIVE && entry_pid == pid;
+}
+
+int gpud_workers_hello(struct gpud_workers *w, uint32_t peer, int pid, int eventfd) {
+    if (!gpud_workers_is(w, peer, pid)) {
         if (eventfd >= 0) close(eventfd);
         return -1;
     }

@@ -101,9 +101,7 @@ static bool wanted(void *ctx, const struct shm_job_view *job) {
 
 /* Takes the job and begins to fill the slot. False: another producer was faster; the slot is free again. */
 static bool take(struct synth_producer *p, struct synth_work *work) {
-    atomic_store(&own_entry(p)->job, work->view.id);
     if (shm_job_take(&p->region, work->job, p->peer)) {
-        atomic_store(&own_entry(p)->job, 0);
         shm_slot_abandon(&p->region, p->peer, work->slot);
         ring_daemon(p);
         return false;
@@ -182,7 +180,6 @@ enum synth_next synth_producer_next(struct synth_producer *p, synth_want *want, 
 
 /* The work is over, whichever way. */
 static int end_work(struct synth_producer *p, int rc) {
-    atomic_store(&own_entry(p)->job, 0);
     ring_daemon(p);
     return rc ? -1 : 0;
 }
