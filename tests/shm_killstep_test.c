@@ -215,24 +215,8 @@ static const struct scenario scenarios[] = {
 
 /* ---- points ---- */
 
-/* The instruction at pc, before its hit-th execution. */
-struct point {
-    unsigned long pc;
-    int hit;
-    bool last;
-};
-
-enum { MAX_POINTS = 20000, ROUNDS = 2 };
-static struct point points[MAX_POINTS];
-
-static int hits_before(long n, unsigned long pc) {
-    for (long i = n; i-- > 0;)
-        if (points[i].pc == pc) {
-            points[i].last = false;
-            return points[i].hit + 1;
-        }
-    return 0;
-}
+enum { MAX_POINTS = 20000 };
+static struct trace_point points[MAX_POINTS];
 
 static void start(const struct scenario *s, struct traced *t) {
     s->before(&world);
@@ -256,11 +240,8 @@ static void end(const struct scenario *s, uint64_t gens_before) {
 static long record(const struct scenario *s) {
     struct traced t;
     uint64_t before = gens(&world);
-    long n = 0;
-    for (start(s, &t); n < MAX_POINTS && !t.gone; trace_step(&t), n++) {
-        unsigned long pc = trace_pc(&t);
-        points[n] = (struct point){pc, hits_before(n, pc), true};
-    }
+    start(s, &t);
+    long n = trace_record(&t, points, MAX_POINTS);
     check(t.gone && t.code == 0, "%s: undisturbed, the child exits with %d", s->name, t.code);
     trace_kill(&t);
     end(s, before);
@@ -268,7 +249,7 @@ static long record(const struct scenario *s) {
 }
 
 /* False where this run took another way (a clock that was being updated, another record of the table) and ended. */
-static bool kill_at(const struct scenario *s, const struct point *p) {
+static bool kill_at(const struct scenario *s, const struct trace_point *p) {
     struct traced t;
     uint64_t before = gens(&world);
     start(s, &t);
@@ -284,7 +265,7 @@ static void run(const struct scenario *s, bool all) {
     long n = record(s), kills = 0, missed = 0;
     for (long i = 0; i < n && failures < failed_before + 5; i++) {
         int failed = failures;
-        if (!all && points[i].hit >= ROUNDS && !points[i].last)
+        if (!all && !trace_worth(&points[i]))
             continue;
         if (kill_at(s, &points[i]))
             kills++;

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/auxv.h>
 #include <sys/ptrace.h>
 #include <sys/user.h>
 #include <sys/wait.h>
@@ -70,6 +71,39 @@ static inline bool trace_continue(struct traced *t) {
         return false;
     }
     return trace_end(t, status);
+}
+
+/* A place to stop: before the hit-th execution of the instruction at pc. */
+struct trace_point {
+    unsigned long pc;
+    int hit;
+    bool last;              /* the instruction's last execution */
+};
+
+/* Appends where the child stands; n points are there already. */
+static inline void trace_note(const struct traced *t, struct trace_point *points, long n) {
+    points[n] = (struct trace_point){trace_pc(t), 0, true};
+    for (long i = n; i-- > 0;)
+        if (points[i].pc == points[n].pc) {
+            points[n].hit = points[i].hit + 1;
+            points[i].last = false;
+            return;
+        }
+}
+
+/* Steps the child to its end; how many instructions that were, at most max. */
+static inline long trace_record(struct traced *t, struct trace_point *points, long max) {
+    long n = 0;
+    for (; n < max && !t->gone; trace_step(t))
+        trace_note(t, points, n++);
+    return n;
+}
+
+/* Of an instruction in a loop the first two rounds and the last are worth a stop. Not the kernel's code that reads the
+ * clock: it touches nothing shared, and takes another way each time. */
+static inline bool trace_worth(const struct trace_point *p) {
+    unsigned long vdso = getauxval(AT_SYSINFO_EHDR);
+    return (p->hit < 2 || p->last) && (p->pc < vdso || p->pc >= vdso + 0x2000);
 }
 
 /* Runs freely until it stands before the instruction at pc for the hit-th time (0: the first). Much faster than as many
