@@ -34,14 +34,18 @@ static int need_int(const struct fmt_json *j, const char *key, int64_t max, int6
 }
 
 static int parse_submit(struct gpud_request *req, const struct fmt_json *j, struct fmt_error *why) {
-    static const char *const keys[] = {"type", "circuit", "witness", "priority"};
+    static const char *const keys[] = {"type", "circuit", "witness", "priority", "peer"};
     const char *priority = "normal";
+    int64_t peer = SHM_NOBODY;
     if (fmt_json_only(j, keys, COUNT(keys), why)) return -1;
     int rc = take_string(j, "circuit", req->circuit, sizeof req->circuit, why);
     if (rc != 1) return rc == 0 ? fmt_fail(why, "\"circuit\" is missing") : -1;
     rc = take_string(j, "witness", req->witness, sizeof req->witness, why);
     if (rc < 0) return -1;
     if (rc == 1 && req->witness[0] != '/') return fmt_fail(why, "\"witness\": an absolute path is wanted");
+    if (fmt_json_get_int(j, "peer", 0, SHM_MAX_PEERS - 1, &peer, why) < 0) return -1;
+    if (peer != SHM_NOBODY && req->witness[0]) return fmt_fail(why, "\"peer\": a job with a witness file is for the workers");
+    req->peer = (uint32_t)peer;
     if (fmt_json_get_string(j, "priority", &priority, why) < 0) return -1;
     rc = gpud_msg_priority(priority);
     if (rc < 0) return fmt_fail(why, "\"priority\": high, normal or low is wanted");

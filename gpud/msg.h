@@ -29,7 +29,7 @@ struct gpud_request {
     uint32_t priority;              /* submit */
     uint64_t id;                    /* wait, cancel */
     int64_t timeout_ms;             /* wait; -1: as long as it takes */
-    uint32_t peer;                  /* hello */
+    uint32_t peer;                  /* hello; submit: the producer that alone may take the job, or SHM_NOBODY */
 };
 
 /* Codes of error replies. */

@@ -1,16 +1,14 @@
 /*
- * gpud/paths.h: names that a service has outside the region: its instance and its control socket.
- *
- * The folder of sockets is $XDG_RUNTIME_DIR/pinwheel, else /run/user/<uid>/pinwheel, else /tmp/pinwheel-<uid>. It must
- * belong to this user and be closed to others (0700), since whoever can replace the socket can take over its clients.
+ * gpud/paths.h: shm/paths.h with the daemon's errors, and the folder of sockets made. It must belong to this user and be
+ * closed to others (0700), since whoever can replace the socket can take over its clients.
  */
 #ifndef GPUD_PATHS_H
 #define GPUD_PATHS_H
 
 #include "gpud/error.h"
-#include "shm/layout.h"
+#include "shm/paths.h"
 
-enum { GPUD_SOCKET_PATH_MAX = 108 };    /* of sockaddr_un */
+enum { GPUD_SOCKET_PATH_MAX = SHM_SOCKET_PATH_MAX };
 
 /* Letters, digits, '_', '-' and '.', not first '.' or '-', shorter than SHM_INSTANCE_MAX. */
 int gpud_path_check_instance(const char *instance, struct gpud_error *err);

@@ -30,8 +30,17 @@ static void submit(struct gpud_daemon *d, struct gpud_conn *c, const struct gpud
         gpud_sock_refuse(&d->sock, c, GPUD_CODE_UNKNOWN, "circuit '%s' is not registered", req->circuit);
         return;
     }
+    char owner[SHM_JOB_OWNER_MAX] = "";
+    if (req->peer != SHM_NOBODY) {
+        if (!gpud_workers_is(&d->workers, req->peer, c->pid)) {
+            gpud_sock_refuse(&d->sock, c, GPUD_CODE_UNKNOWN, "process %d is not peer %u", c->pid, req->peer);
+            return;
+        }
+        shm_job_owner_text(owner, req->peer);
+    }
     struct shm_job_new job = {
-        .circuit = (uint32_t)circuit, .priority = req->priority, .uid = c->uid, .witness = req->witness,
+        .circuit = (uint32_t)circuit, .priority = req->priority, .uid = c->uid,
+        .witness = owner[0] ? owner : req->witness,
     };
     struct shm_job_ref ref;
     int rc = shm_job_add(&d->region, &job, shm_host_now_ns(), GPUD_KEEP_NS, &ref);

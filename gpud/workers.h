@@ -64,6 +64,8 @@ void gpud_workers_died(struct gpud_workers *w, uint32_t member);
 /* Wakes every sleeping peer: a job is queued, a slot came free, or the service stops. */
 void gpud_workers_ring(struct gpud_workers *w);
 
+/* Whether a process is the peer that it says it is. */
+bool gpud_workers_is(struct gpud_workers *w, uint32_t peer, int pid);
 /* A peer introduces itself on the socket. Takes eventfd (-1: none) over. 0, or -1 where pid is not that peer's. */
 int gpud_workers_hello(struct gpud_workers *w, uint32_t peer, int pid, int eventfd);
 

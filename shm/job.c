@@ -1,6 +1,8 @@
 #include "shm/job.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "shm/atomic.h"
@@ -323,6 +325,29 @@ uint32_t shm_job_sweep(struct shm_region *r, uint32_t max_attempts, const char *
 uint32_t shm_job_reap(struct shm_region *r, uint32_t peer, uint32_t max_attempts, const char *why) {
     set_work(r, peer, 0);
     return shm_job_sweep(r, max_attempts, why);
+}
+
+void shm_job_owner_text(char out[SHM_JOB_OWNER_MAX], uint32_t peer) {
+    snprintf(out, SHM_JOB_OWNER_MAX, "@%u", peer);
+}
+
+uint32_t shm_job_owner(const char *witness) {
+    char *end;
+    if (witness[0] != '@')
+        return SHM_NOBODY;
+    unsigned long peer = strtoul(witness + 1, &end, 10);
+    return *end == 0 && end != witness + 1 && peer < SHM_MAX_PEERS ? (uint32_t)peer : SHM_NOBODY;
+}
+
+uint32_t shm_job_disown(struct shm_region *r, uint32_t peer, const char *why) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < r->n_jobs; i++) {
+        struct shm_job_ref ref = {i, shm_ctl_gen(shm_load_acq(&r->jobs[i].ctl))};
+        struct shm_job_view view;
+        if (shm_job_state(r, ref) == SHM_JOB_QUEUED && shm_job_read(r, ref, &view) == 0 && shm_job_owner(view.witness) == peer)
+            n += shm_job_fail(r, ref, why) == 0;
+    }
+    return n;
 }
 
 static bool recover_one(struct shm_region *r, uint32_t index) {

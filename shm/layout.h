@@ -139,7 +139,7 @@ struct shm_job {
     uint32_t n_public;          /* [daemon] in the result */
     uint32_t uid;               /* [daemon] of the client */
     struct shm_job_times times; /* [daemon] */
-    char witness[SHM_PATH_MAX]; /* [daemon] path of the .wtns (absolute) */
+    char witness[SHM_PATH_MAX]; /* [daemon] path of a .wtns or an input (absolute), empty, or an owner: shm/job.h */
     char error[SHM_ERROR_MAX];  /* [owner] while FAILING */
 };
 static_assert(sizeof(struct shm_job) == 1536, "job records start on a cache line");

@@ -59,10 +59,10 @@ static void do_work(struct worker *w, struct synth_work *work) {
     synth_producer_commit(&w->producer, work, &filled);
 }
 
-/* Jobs without a witness file are for foreign producers. */
+/* Jobs without a witness file, or with an owner, are for foreign producers. */
 static bool has_witness(void *ctx, const struct shm_job_view *job) {
     (void)ctx;
-    return job->witness[0] != 0;
+    return job->witness[0] == '/';
 }
 
 int synth_worker_run(const struct synth_worker_options *o, struct fmt_error *err) {
