@@ -63,6 +63,10 @@ KRN_FN void FN(conj)(F *r, const F *a)
 /* Karatsuba: c1 = (a0 + a1)(b0 + b1) - a0 b0 - a1 b1. */
 KRN_FN_LARGE void FN(mul)(F *r, const F *a, const F *b)
 {
+#ifdef __CUDA_ARCH__
+    const B p = BN(modulus)();
+    limbs_mont_mul_fq2(r->c0.l, r->c1.l, a->c0.l, a->c1.l, b->c0.l, b->c1.l, p.l, BN(np0)(), BN(limbs));
+#else
     B v0, v1, sa, sb;
     BN(add)(&sa, &a->c0, &a->c1);
     BN(add)(&sb, &b->c0, &b->c1);
@@ -72,6 +76,7 @@ KRN_FN_LARGE void FN(mul)(F *r, const F *a, const F *b)
     BN(sub)(&r->c0, &v0, &v1);
     BN(sub)(&sa, &sa, &v0);
     BN(sub)(&r->c1, &sa, &v1);
+#endif
 }
 
 /* (a0 + a1)(a0 - a1) + 2 a0 a1 u. */

@@ -101,9 +101,11 @@ KRN_FN void limbs_reduce_once(uint64_t *r, const uint64_t *t, const uint64_t *p,
         r[i] = (t[i] & keep) | (s[i] & ~keep);
 }
 
-#ifdef __CUDA_ARCH__
-#include "kernels/limbs_ptx.cuh"    /* limbs_mod_add, _mod_sub, _mont_mul, _mont_sqr, as below */
-#else
+#ifdef __CUDACC__
+#include "kernels/limbs_ptx.cuh"    /* in device passes limbs_mod_add, _mod_sub, _mont_mul, _mont_sqr, as below */
+#endif
+
+#ifndef __CUDA_ARCH__
 
 KRN_FN void limbs_mod_add(uint64_t *r, const uint64_t *a, const uint64_t *b, const uint64_t *p, const int n)
 {

@@ -1,0 +1,129 @@
+/*
+ * kernels/msm.cu: the host side of multi-scalar multiplication: workspaces and the order of the steps.
+ */
+#include "kernels/msm.cuh"
+
+#include "kernels/msm_combine.h"
+
+static size_t layout_sums(struct msm_sums *m, const struct msm_group *g, size_t tile, const struct msm_shape *largest,
+                          void *memory)
+{
+    size_t used = 0;
+    const size_t buckets = msm_buckets(largest), slots = msm_slots_max(tile * (size_t)largest->windows, buckets);
+    /* Narrower shapes have fewer buckets but may leave more of them to the tree: 2^17 a row is the most. */
+    const size_t leaves = buckets / 16 > (1u << 17) ? buckets / 16 : (1u << 17);
+    m->buckets = msm_carve(memory, &used, buckets * g->xyzz_bytes);
+    m->slots = msm_carve(memory, &used, slots * g->xyzz_bytes);
+    m->slots2 = msm_carve(memory, &used, (slots / MSM_CHUNK * 2 + 2) * g->xyzz_bytes);
+    for (int i = 0; i < 2; i++)
+        m->tree[i] = msm_carve(memory, &used, 2 * leaves * g->xyzz_bytes);
+    return used;
+}
+
+size_t msm_sums_bytes(const struct msm_group *g, size_t tile, const struct msm_shape *largest)
+{
+    struct msm_sums m;
+    return layout_sums(&m, g, tile, largest, NULL);
+}
+
+size_t msm_result_bytes(const struct msm_group *g)
+{
+    return g->xyzz_bytes * MSM_MAX_WINDOWS * (1 + MSM_MAX_BITS);
+}
+
+void msm_sums_init(struct msm_sums *m, const struct msm_group *g, size_t tile, const struct msm_shape *largest,
+                   void *memory, void *result)
+{
+    layout_sums(m, g, tile, largest, memory);
+    m->result = result;
+}
+
+void msm_finish(enum krn_curve_id curve, int g2, const struct msm_shape *shape, const struct msm_sums *m, void *affine)
+{
+    msm_combine(curve, g2, shape->bits, shape->sets, msm_run_log(shape), msm_tree_log(shape), m->result, affine);
+}
+
+/* ---- one sum at a time ---- */
+
+static struct msm_shape shape_for(enum krn_curve_id curve, size_t n, int copies)
+{
+    struct msm_shape shape = msm_largest(curve, n);
+    if (copies > 1)
+        shape = msm_expanded(curve, n, copies);
+    return shape;
+}
+
+size_t msm_workspace_bytes(enum krn_curve_id curve, int g2, size_t n, int copies)
+{
+    const struct msm_group *g = msm_group_of(curve, g2);
+    const struct msm_shape largest = shape_for(curve, n, copies);
+    return msm_sorter_bytes(curve, msm_tile(n), &largest) + msm_sums_bytes(g, msm_tile(n), &largest);
+}
+
+int msm_open(struct msm *m, enum krn_curve_id curve, int g2, size_t n, int copies, char err[KRN_ERR_TEXT])
+{
+    const struct msm_group *g = msm_group_of(curve, g2);
+    const size_t tile = msm_tile(n);
+    *m = {};
+    m->curve = curve;
+    m->g2 = g2;
+    m->n_max = n;
+    m->largest = shape_for(curve, n, copies);
+    const size_t sorter_bytes = msm_sorter_bytes(curve, tile, &m->largest);
+    int status = device_alloc(&m->memory, msm_workspace_bytes(curve, g2, n, copies), "a sum's workspace", err);
+    if (status)
+        return status;
+    status = device_status(cudaHostAlloc(&m->pinned, sizeof(struct msm_counters) + msm_result_bytes(g),
+                                         cudaHostAllocDefault), "cudaHostAlloc", err);
+    if (status == 0)
+        status = msm_sorter_init(&m->sorter, curve, tile, &m->largest, m->memory, (struct msm_counters *)m->pinned, err);
+    if (status) {
+        msm_close(m);
+        return status;
+    }
+    msm_sums_init(&m->sums, g, tile, &m->largest, (uint8_t *)m->memory + sorter_bytes,
+                  (uint8_t *)m->pinned + sizeof(struct msm_counters));
+    return 0;
+}
+
+void msm_close(struct msm *m)
+{
+    cudaFree(m->memory);
+    cudaFreeHost(m->pinned);
+    *m = {};
+}
+
+int msm_expand(struct msm *m, void *bases, size_t n, cudaStream_t stream, char err[KRN_ERR_TEXT])
+{
+    const struct msm_group *g = msm_group_of(m->curve, m->g2);
+    return g->expand(bases, n, msm_copies(&m->largest), m->largest.bits * m->largest.sets, m->memory,
+                     msm_workspace_bytes(m->curve, m->g2, m->n_max, msm_copies(&m->largest)), stream, err);
+}
+
+int msm_run(struct msm *m, const void *bases, size_t stride, const void *scalars, size_t n, void *out,
+            cudaStream_t stream, char err[KRN_ERR_TEXT])
+{
+    const struct msm_group *g = msm_group_of(m->curve, m->g2);
+    if (n > m->n_max) {
+        snprintf(err, KRN_ERR_TEXT, "a sum of %zu terms: the workspace is for %zu", n, m->n_max);
+        return -EINVAL;
+    }
+    int status = msm_count(&m->sorter, scalars, n, stream, err);
+    struct msm_shape shape = m->largest;
+    if (msm_copies(&shape) == 1)
+        shape = msm_choose(m->curve, m->sorter.seen->words, shape.bits, m->sorter.pairs_max);
+    for (size_t at = 0; status == 0 && (at < n || at == 0); at += m->sorter.tile) {
+        const size_t count = n - at < m->sorter.tile ? n - at : m->sorter.tile;
+        status = msm_digits(&m->sorter, &shape, (const uint8_t *)scalars + KRN_FR_BYTES * at, count, at, stride, stream,
+                            err);
+        if (status == 0)
+            status = g->accumulate(&m->sorter, &m->sums, bases, at == 0, stream, err);
+    }
+    if (status == 0)
+        status = g->reduce(&shape, &m->sums, stream, err);
+    if (status)
+        return status;
+    DEVICE_TRY(cudaStreamSynchronize(stream));
+    msm_finish(m->curve, m->g2, &shape, &m->sums, out);
+    return 0;
+}

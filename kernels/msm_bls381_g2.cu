@@ -1,0 +1,4 @@
+/* kernels/msm_bls381_g2.cu: multi-scalar multiplication in bls381_g2 (kernels/msm_group.cuh). */
+#define GROUP bls381_g2
+#define GROUP_BLOCKS 2
+#include "kernels/msm_group.cuh"

@@ -1,0 +1,4 @@
+/* kernels/msm_bn254_g2.cu: multi-scalar multiplication in bn254_g2 (kernels/msm_group.cuh). */
+#define GROUP bn254_g2
+#define GROUP_BLOCKS 2
+#include "kernels/msm_group.cuh"

@@ -1,0 +1,279 @@
+/*
+ * kernels/prover.cu: Groth16 on one device. See kernels/prover.cuh; the mathematics stand in docs/ARCHITECTURE.md.
+ */
+#include "kernels/prover.cuh"
+
+#include <new>
+
+/* ---- device ---- */
+
+/* The first row where c differs from a * b, all Montgomery. */
+template <class F> static __global__ void check_kernel(const F *a, const F *b, const F *c, uint32_t n,
+                                                       unsigned long long *row)
+{
+    const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n)
+        return;
+    F x, y;
+    load16(&x, a + i);
+    load16(&y, b + i);
+    f_mul(&x, &x, &y);
+    load16(&y, c + i);
+    if (!f_eq(&x, &y))
+        atomicMin(row, (unsigned long long)i);
+}
+
+/* ---- host ---- */
+
+static int is_g2(int set)
+{
+    return set == PROVER_B2;
+}
+
+static size_t set_points(const struct prover *p, int set)
+{
+    return set == PROVER_H ? (size_t)1 << p->log_n : p->n_vars;
+}
+
+/* Carves everything off p->memory, or only counts where that is NULL. */
+static size_t layout(struct prover *p)
+{
+    size_t used = 0;
+    void *m = p->memory;
+    const size_t n = (size_t)1 << p->log_n, most = n > p->n_vars ? n : p->n_vars, tile = msm_tile(most);
+    const struct msm_shape largest = msm_largest(p->curve, most);
+    for (int set = 0; set < PROVER_SETS; set++) {
+        const struct msm_group *g = msm_group_of(p->curve, is_g2(set));
+        p->bases[set] = (uint8_t *)msm_carve(m, &used, g->affine_bytes * set_points(p, set));
+    }
+    void *tables = msm_carve(m, &used, ntt_tables_bytes(p->log_n));
+    p->tables.twiddles = tables;
+    p->work = (uint8_t *)msm_carve(m, &used, 2 * KRN_FR_BYTES * n);
+    p->h = (uint8_t *)msm_carve(m, &used, KRN_FR_BYTES * n);
+    p->row = (unsigned long long *)msm_carve(m, &used, sizeof *p->row);
+    for (int i = 0; i < PROVER_SLOTS; i++) {
+        p->slots[i].w = (uint8_t *)msm_carve(m, &used, KRN_FR_BYTES * (size_t)p->n_vars);
+        p->slots[i].a = (uint8_t *)msm_carve(m, &used, KRN_FR_BYTES * n);
+        p->slots[i].b = (uint8_t *)msm_carve(m, &used, KRN_FR_BYTES * n);
+    }
+    uint8_t *sorter = (uint8_t *)msm_carve(m, &used, msm_sorter_bytes(p->curve, tile, &largest));
+    size_t pinned_used = sizeof(struct msm_counters) + 256;
+    char err[KRN_ERR_TEXT];
+    if (m)
+        msm_sorter_init(&p->sorter, p->curve, tile, &largest, sorter, (struct msm_counters *)p->pinned, err);
+    for (int set = 0; set < PROVER_SETS; set++) {
+        const struct msm_group *g = msm_group_of(p->curve, is_g2(set));
+        void *sums = msm_carve(m, &used, msm_sums_bytes(g, tile, &largest));
+        if (m)
+            msm_sums_init(&p->sums[set], g, tile, &largest, sums, (uint8_t *)p->pinned + pinned_used);
+        pinned_used += msm_result_bytes(g);
+    }
+    return used;
+}
+
+static size_t pinned_bytes(enum krn_curve_id curve)
+{
+    size_t bytes = sizeof(struct msm_counters) + 256;
+    for (int set = 0; set < PROVER_SETS; set++)
+        bytes += msm_result_bytes(msm_group_of(curve, is_g2(set)));
+    return bytes;
+}
+
+static void describe(struct prover *p, const struct krn_key *key)
+{
+    *p = {};
+    p->curve = key->curve;
+    p->n_vars = key->n_vars;
+    p->n_public = key->n_public;
+    p->log_n = (int)key->log_domain;
+    p->key = *key;
+}
+
+size_t prover_bytes(const struct krn_key *key)
+{
+    struct prover p;
+    describe(&p, key);
+    return layout(&p);
+}
+
+static int upload_bases(struct prover *p, const struct krn_key *key, cudaStream_t stream, char err[KRN_ERR_TEXT])
+{
+    const uint8_t *from[PROVER_SETS] = {key->a, key->b1, key->l, key->b2, key->h};
+    for (int set = 0; set < PROVER_SETS; set++) {
+        const size_t point = msm_group_of(p->curve, is_g2(set))->affine_bytes;
+        const size_t gap = set == PROVER_L ? (size_t)key->n_public + 1 : 0, points = set_points(p, set) - gap;
+        DEVICE_TRY(cudaMemsetAsync(p->bases[set], 0, gap * point, stream));
+        DEVICE_TRY(cudaMemcpyAsync(p->bases[set] + gap * point, from[set], points * point, cudaMemcpyHostToDevice, stream));
+    }
+    return 0;
+}
+
+static int set_up(struct prover *p, const struct krn_key *key, cudaStream_t stream, char err[KRN_ERR_TEXT])
+{
+    const struct krn_curve *curve = krn_curve(key->curve);
+    char what[64];
+    snprintf(what, sizeof what, "a %s key of 2^%d rows", curve->name, p->log_n);
+    p->bytes = layout(p);
+    int status = device_alloc(&p->memory, p->bytes, what, err);
+    if (status)
+        return status;
+    DEVICE_TRY(cudaHostAlloc(&p->pinned, pinned_bytes(p->curve), cudaHostAllocDefault));
+    layout(p);
+    p->row_seen = (unsigned long long *)((uint8_t *)p->pinned + sizeof(struct msm_counters));
+    for (int i = 0; i < PROVER_SLOTS; i++) {
+        DEVICE_TRY(cudaEventCreate(&p->slots[i].begun));
+        DEVICE_TRY(cudaEventCreate(&p->slots[i].uploaded));
+    }
+    for (int i = 0; i < PROVER_SETS + 2; i++)
+        DEVICE_TRY(cudaEventCreate(&p->marks[i]));
+    status = ntt_tables_init(&p->tables, p->curve, p->log_n, p->tables.twiddles, stream, err);
+    if (status == 0)
+        status = upload_bases(p, key, stream, err);
+    if (status)
+        return status;
+    DEVICE_TRY(cudaStreamSynchronize(stream));
+    return 0;
+}
+
+int prover_open(struct prover **out, const struct krn_key *key, cudaStream_t stream, char err[KRN_ERR_TEXT])
+{
+    if (key->n_vars < key->n_public + 1 || key->log_domain > NTT_MAX_LOG) {
+        snprintf(err, KRN_ERR_TEXT, "a key of %u variables, %u public, and 2^%u rows", key->n_vars, key->n_public,
+                 key->log_domain);
+        return -EINVAL;
+    }
+    struct prover *p = new (std::nothrow) struct prover;
+    if (!p)
+        return -ENOMEM;
+    describe(p, key);
+    const int status = set_up(p, key, stream, err);
+    if (status) {
+        prover_close(p);
+        return status;
+    }
+    *out = p;
+    return 0;
+}
+
+void prover_close(struct prover *p)
+{
+    for (int i = 0; i < PROVER_SLOTS; i++) {
+        if (p->slots[i].begun)
+            cudaEventDestroy(p->slots[i].begun);
+        if (p->slots[i].uploaded)
+            cudaEventDestroy(p->slots[i].uploaded);
+    }
+    for (int i = 0; i < PROVER_SETS + 2; i++)
+        if (p->marks[i])
+            cudaEventDestroy(p->marks[i]);
+    cudaFree(p->memory);
+    cudaFreeHost(p->pinned);
+    delete p;
+}
+
+int prover_upload(struct prover *p, int slot, const struct krn_vectors *v, cudaStream_t stream, char err[KRN_ERR_TEXT])
+{
+    const struct prover_slot *s = &p->slots[slot];
+    const size_t rows = (size_t)KRN_FR_BYTES << p->log_n;
+    DEVICE_TRY(cudaEventRecord(s->begun, stream));
+    DEVICE_TRY(cudaMemcpyAsync(s->w, v->w, (size_t)KRN_FR_BYTES * p->n_vars, cudaMemcpyHostToDevice, stream));
+    DEVICE_TRY(cudaMemcpyAsync(s->a, v->a, rows, cudaMemcpyHostToDevice, stream));
+    DEVICE_TRY(cudaMemcpyAsync(s->b, v->b, rows, cudaMemcpyHostToDevice, stream));
+    DEVICE_TRY(cudaEventRecord(s->uploaded, stream));
+    return 0;
+}
+
+int prover_check_c(struct prover *p, int slot, const uint8_t *c, uint64_t *row, cudaStream_t stream,
+                   char err[KRN_ERR_TEXT])
+{
+    const struct prover_slot *s = &p->slots[slot];
+    const uint32_t n = 1u << p->log_n, blocks = (n + 255) / 256;
+    DEVICE_TRY(cudaMemcpyAsync(p->h, c, (size_t)KRN_FR_BYTES * n, cudaMemcpyHostToDevice, stream));
+    DEVICE_TRY(cudaMemsetAsync(p->row, 0xff, sizeof *p->row, stream));
+    DEVICE_TRY(cudaStreamWaitEvent(stream, s->uploaded, 0));
+    if (p->curve == KRN_BN254)
+        check_kernel<<<blocks, 256, 0, stream>>>((const bn254_fr *)s->a, (const bn254_fr *)s->b, (const bn254_fr *)p->h, n,
+                                                 p->row);
+    else
+        check_kernel<<<blocks, 256, 0, stream>>>((const bls381_fr *)s->a, (const bls381_fr *)s->b,
+                                                 (const bls381_fr *)p->h, n, p->row);
+    DEVICE_TRY(cudaGetLastError());
+    DEVICE_TRY(cudaMemcpyAsync(p->row_seen, p->row, sizeof *p->row, cudaMemcpyDeviceToHost, stream));
+    DEVICE_TRY(cudaStreamSynchronize(stream));
+    *row = *p->row_seen;
+    return *row == ~0ull ? KRN_OK : KRN_ROW_DIFFERS;
+}
+
+/* Bucket sums of sets from .. to-1 under one vector of n scalars, and their reduction. */
+static int sum_sets(struct prover *p, const uint8_t *scalars, size_t n, int from, int to, cudaStream_t stream,
+                    char err[KRN_ERR_TEXT])
+{
+    int status = msm_count(&p->sorter, scalars, n, stream, err);
+    if (status)
+        return status;
+    const struct msm_shape shape = msm_choose(p->curve, p->sorter.seen->words, msm_largest(p->curve, n).bits,
+                                              p->sorter.pairs_max);
+    for (size_t at = 0; at < n; at += p->sorter.tile) {
+        const size_t count = n - at < p->sorter.tile ? n - at : p->sorter.tile;
+        status = msm_digits(&p->sorter, &shape, scalars + KRN_FR_BYTES * at, count, at, n, stream, err);
+        for (int set = from; status == 0 && set < to; set++) {
+            const struct msm_group *g = msm_group_of(p->curve, is_g2(set));
+            status = g->accumulate(&p->sorter, &p->sums[set], p->bases[set], at == 0, stream, err);
+            if (status == 0 && at + count == n) {
+                status = g->reduce(&shape, &p->sums[set], stream, err);
+                DEVICE_TRY(cudaEventRecord(p->marks[2 + set], stream));
+            }
+        }
+        if (status)
+            return status;
+    }
+    for (int set = from; set < to; set++)
+        p->shape[set] = shape;
+    return 0;
+}
+
+static double seconds(cudaEvent_t from, cudaEvent_t to)
+{
+    float ms = 0;
+    cudaEventElapsedTime(&ms, from, to);
+    return 1e-3 * ms;
+}
+
+static void read_times(const struct prover *p, int slot, struct krn_times *t)
+{
+    const cudaEvent_t *m = p->marks;
+    t->upload = seconds(p->slots[slot].begun, p->slots[slot].uploaded);
+    t->ntt = seconds(m[0], m[1]);
+    t->msm_a = seconds(m[1], m[2 + PROVER_A]);
+    t->msm_b1 = seconds(m[2 + PROVER_A], m[2 + PROVER_B1]);
+    t->msm_l = seconds(m[2 + PROVER_B1], m[2 + PROVER_L]);
+    t->msm_b2 = seconds(m[2 + PROVER_L], m[2 + PROVER_B2]);
+    t->msm_h = seconds(m[2 + PROVER_B2], m[2 + PROVER_H]);
+}
+
+int prover_run(struct prover *p, int slot, const uint8_t r[KRN_FR_BYTES], const uint8_t s[KRN_FR_BYTES],
+               struct krn_proof *proof, struct krn_times *times, cudaStream_t stream, char err[KRN_ERR_TEXT])
+{
+    const struct prover_slot *in = &p->slots[slot];
+    struct krn_proof_sums sums;
+    struct krn_blinds blinds;
+    uint8_t *to[PROVER_SETS] = {sums.a, sums.b1, sums.l, sums.b2, sums.h};
+    DEVICE_TRY(cudaStreamWaitEvent(stream, in->uploaded, 0));
+    DEVICE_TRY(cudaEventRecord(p->marks[0], stream));
+    int status = ntt_quotient(&p->tables, in->a, in->b, NULL, p->work, p->h, stream, err);
+    if (status)
+        return status;
+    DEVICE_TRY(cudaEventRecord(p->marks[1], stream));
+    krn_blind(&p->key, r, s, &blinds);
+    status = sum_sets(p, in->w, p->n_vars, PROVER_A, PROVER_H, stream, err);
+    if (status == 0)
+        status = sum_sets(p, p->h, (size_t)1 << p->log_n, PROVER_H, PROVER_SETS, stream, err);
+    if (status)
+        return status;
+    DEVICE_TRY(cudaStreamSynchronize(stream));
+    for (int set = 0; set < PROVER_SETS; set++)
+        msm_finish(p->curve, is_g2(set), &p->shape[set], &p->sums[set], to[set]);
+    krn_assemble(&p->key, &sums, &blinds, r, s, proof);
+    read_times(p, slot, times);
+    return KRN_OK;
+}

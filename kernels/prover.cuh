@@ -1,0 +1,61 @@
+/*
+ * kernels/prover.cuh: a Groth16 key on one device, and proofs made with it: six transforms and five sums.
+ *
+ * All device and page-locked memory is taken in prover_open. Inputs lie in PROVER_SLOTS sets of buffers, so that the
+ * next proof's upload can run while this one computes; the rest of the workspace is for one proof at a time.
+ */
+#ifndef KERNELS_PROVER_CUH
+#define KERNELS_PROVER_CUH
+
+#include "kernels/assemble.h"
+#include "kernels/msm.cuh"
+#include "kernels/ntt.cuh"
+
+enum { PROVER_SLOTS = 2 };
+
+enum prover_set { PROVER_A, PROVER_B1, PROVER_L, PROVER_B2, PROVER_H, PROVER_SETS };
+
+/* Inputs of one proof on the device. */
+struct prover_slot {
+    uint8_t *w, *a, *b;
+    cudaEvent_t begun, uploaded;
+};
+
+struct prover {
+    enum krn_curve_id curve;
+    uint32_t n_vars, n_public;
+    int log_n;
+    struct krn_key key;                     /* for the few points that the host adds; its vectors are not read again */
+    void *memory, *pinned;
+    size_t bytes;
+    uint8_t *bases[PROVER_SETS];            /* as many as scalars; L has n_public + 1 infinities in front */
+    struct ntt_tables tables;
+    uint8_t *work, *h;                      /* transforms of a and b; h, and c before it */
+    unsigned long long *row;                /* first row where c differs from a * b */
+    unsigned long long *row_seen;           /* page-locked */
+    struct msm_sorter sorter;
+    struct msm_sums sums[PROVER_SETS];
+    struct msm_shape shape[PROVER_SETS];
+    struct prover_slot slots[PROVER_SLOTS];
+    cudaEvent_t marks[PROVER_SETS + 2];     /* begin, after the transforms, after each sum */
+};
+
+/* Device bytes that prover_open takes for a key: bases, tables, workspace and inputs. */
+size_t prover_bytes(const struct krn_key *key);
+
+/* Copies the key to the current device. -ENOMEM with both numbers where it does not fit. *p is set on success. */
+int prover_open(struct prover **p, const struct krn_key *key, cudaStream_t stream, char err[KRN_ERR_TEXT]);
+void prover_close(struct prover *p);
+
+/* Queues the copy of w, a and b into a slot, and records its events. */
+int prover_upload(struct prover *p, int slot, const struct krn_vectors *v, cudaStream_t stream, char err[KRN_ERR_TEXT]);
+
+/* Where c was sent: copies it, waits, and checks it against a * b. KRN_OK, KRN_ROW_DIFFERS with *row, or -errno. */
+int prover_check_c(struct prover *p, int slot, const uint8_t *c, uint64_t *row, cudaStream_t stream,
+                   char err[KRN_ERR_TEXT]);
+
+/* Makes the proof of an uploaded slot; waits for it. times->upload is the slot's. */
+int prover_run(struct prover *p, int slot, const uint8_t r[KRN_FR_BYTES], const uint8_t s[KRN_FR_BYTES],
+               struct krn_proof *proof, struct krn_times *times, cudaStream_t stream, char err[KRN_ERR_TEXT]);
+
+#endif
