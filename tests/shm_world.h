@@ -127,7 +127,10 @@ static inline void world_adopt(struct shm_region *r) {
 
 /* ---- the actors ---- */
 
-enum { PAYLOAD_WORDS = 4, MAX_ATTEMPTS = 1000 };
+enum { MAX_ATTEMPTS = 1000 };
+
+/* How much of a slot is written and checked: little where instructions are stepped, all of it where fills shall be slow. */
+static uint32_t world_words = 4;
 
 /* What a job's payload and its result must be: a stand-in for synthesis and proof. */
 static inline uint64_t payload_word(uint64_t job, uint32_t i) {
@@ -146,9 +149,9 @@ static inline struct shm_job_ref world_add(struct shm_region *r) {
 /* Writes the payload; `again` makes a second pass that finds a second writer of the same slot. */
 static inline bool world_fill(struct shm_region *r, struct shm_slot_ref slot, uint64_t job) {
     shm_word *payload = (shm_word *)shm_region_payload(r, slot.index);
-    for (uint32_t i = 0; i < PAYLOAD_WORDS; i++)
+    for (uint32_t i = 0; i < world_words; i++)
         payload[i] = payload_word(job, i);
-    for (uint32_t i = 0; i < PAYLOAD_WORDS; i++)
+    for (uint32_t i = 0; i < world_words; i++)
         if (payload[i] != payload_word(job, i))
             return false;
     return true;
@@ -179,7 +182,7 @@ static inline enum worker_result worker_once(struct shm_region *r, uint32_t peer
 static inline bool daemon_prove(struct shm_region *r, struct shm_slot_ref slot, struct shm_job_ref job) {
     const shm_word *payload = (const shm_word *)shm_region_payload(r, slot.index);
     uint64_t id = shm_job_id(r, job);
-    for (uint32_t i = 0; i < PAYLOAD_WORDS; i++)
+    for (uint32_t i = 0; i < world_words; i++)
         if (payload[i] != payload_word(id, i))
             return false;
     memcpy(shm_region_result(r, job.index), &id, sizeof id);
