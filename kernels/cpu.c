@@ -1,0 +1,338 @@
+/* The CPU back end of kernels/backend.h: what a proof is, put together from kernels/ntt.h and kernels/msm.h. */
+#include "kernels/backend.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/clock.h"
+#include "kernels/msm.h"
+#include "kernels/ntt.h"
+
+enum { DEPTH = 4 };     /* jobs that may be under way; they are done one after another, in finish */
+
+struct krn_device {
+    struct krn_pool *pool;
+};
+
+struct krn_job {
+    struct krn_dev_key *key;    /* NULL: free */
+    struct krn_vectors v;
+    uint8_t r[KRN_FR_BYTES], s[KRN_FR_BYTES];
+};
+
+struct krn_dev_key {
+    struct krn_device *dev;
+    struct krn_key key;
+    struct krn_ntt *ntt;
+    struct krn_msm *msm;
+    uint8_t *h;                             /* 2^log_domain scalars */
+    uint64_t *skip_a, *skip_b1, *skip_b2, *skip_l;
+    struct krn_job jobs[DEPTH];
+};
+
+__attribute__((format(printf, 2, 3))) static void *fail(char err[KRN_ERR_TEXT], const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(err, KRN_ERR_TEXT, format, args);
+    va_end(args);
+    return NULL;
+}
+
+/* ---- devices ---- */
+
+static int cpu_count(char err[KRN_ERR_TEXT])
+{
+    (void)err;
+    return 1;
+}
+
+static struct krn_device *cpu_open(int index, unsigned threads, char err[KRN_ERR_TEXT])
+{
+    if (index != 0)
+        return fail(err, "the CPU is one device, number 0; there is no number %d", index);
+    struct krn_device *dev = calloc(1, sizeof *dev);
+    if (dev == NULL)
+        return fail(err, "no memory");
+    dev->pool = krn_pool_new(threads);
+    if (dev->pool == NULL) {
+        fail(err, "cannot start %u threads: %s", threads, strerror(errno));
+        free(dev);
+        return NULL;
+    }
+    return dev;
+}
+
+static void cpu_close(struct krn_device *dev)
+{
+    if (dev == NULL)
+        return;
+    krn_pool_free(dev->pool);
+    free(dev);
+}
+
+/* Nothing is uploaded, so nothing has to be page-locked. */
+static int cpu_host_register(struct krn_device *dev, void *base, size_t bytes)
+{
+    (void)dev, (void)base, (void)bytes;
+    return 0;
+}
+
+static void cpu_host_unregister(struct krn_device *dev, void *base, size_t bytes)
+{
+    (void)dev, (void)base, (void)bytes;
+}
+
+/* ---- keys ---- */
+
+static uint32_t point_bytes(const struct krn_key *key, int group)
+{
+    return group_ops(key->curve, group)->point_bytes;
+}
+
+static uint64_t *infinities(const struct krn_dev_key *k, const uint8_t *points, int group)
+{
+    uint64_t *skip = malloc(((size_t)k->key.n_vars + 63) / 64 * sizeof *skip);
+    if (skip != NULL)
+        krn_msm_find_infinities(k->dev->pool, skip, points, point_bytes(&k->key, group), k->key.n_vars);
+    return skip;
+}
+
+/* L begins with the first private signal. */
+static uint64_t *public_signals(const struct krn_key *key)
+{
+    uint64_t *skip = calloc(((size_t)key->n_vars + 63) / 64, sizeof *skip);
+    for (uint32_t i = 0; skip != NULL && i <= key->n_public; i++)
+        skip[i / 64] |= 1ull << (i % 64);
+    return skip;
+}
+
+static void cpu_key_free(struct krn_dev_key *k)
+{
+    if (k == NULL)
+        return;
+    krn_ntt_free(k->ntt);
+    krn_msm_free(k->msm);
+    free(k->h);
+    free(k->skip_a);
+    free(k->skip_b1);
+    free(k->skip_b2);
+    free(k->skip_l);
+    free(k);
+}
+
+static int key_fits(const struct krn_key *key, char err[KRN_ERR_TEXT])
+{
+    const struct krn_curve *c = krn_curve(key->curve);
+    if (c == NULL)
+        fail(err, "no such curve: %d", (int)key->curve);
+    else if (key->log_domain > KRN_MAX_LOG_DOMAIN || key->log_domain > c->two_adicity)
+        fail(err, "a domain of 2^%u rows; the limit is 2^%u", key->log_domain,
+             c->two_adicity < KRN_MAX_LOG_DOMAIN ? c->two_adicity : KRN_MAX_LOG_DOMAIN);
+    else if (key->n_vars >= 1u << 31 || key->n_public >= key->n_vars)
+        fail(err, "%u variables, %u of them public", key->n_vars, key->n_public);
+    else
+        return 1;
+    return 0;
+}
+
+static struct krn_dev_key *cpu_key_load(struct krn_device *dev, const struct krn_key *key, char err[KRN_ERR_TEXT])
+{
+    const size_t rows = (size_t)1 << key->log_domain;
+    if (!key_fits(key, err))
+        return NULL;
+    struct krn_dev_key *k = calloc(1, sizeof *k);
+    if (k == NULL)
+        return fail(err, "no memory");
+    k->dev = dev;
+    k->key = *key;
+    k->ntt = krn_ntt_new(key->curve, key->log_domain, dev->pool);
+    k->msm = krn_msm_new(key->curve, 2, rows > key->n_vars ? rows : key->n_vars, dev->pool);
+    k->h = malloc(rows * KRN_FR_BYTES);
+    k->skip_a = infinities(k, key->a, 1);
+    k->skip_b1 = infinities(k, key->b1, 1);
+    k->skip_b2 = infinities(k, key->b2, 2);
+    k->skip_l = public_signals(key);
+    if (k->ntt == NULL || k->msm == NULL || k->h == NULL || k->skip_a == NULL || k->skip_b1 == NULL ||
+        k->skip_b2 == NULL || k->skip_l == NULL) {
+        cpu_key_free(k);
+        return fail(err, "no memory for a key of %u variables and 2^%u rows", key->n_vars, key->log_domain);
+    }
+    return k;
+}
+
+/* ---- proofs ---- */
+
+static struct krn_job *cpu_begin(struct krn_dev_key *k, const struct krn_vectors *v, const uint8_t r[KRN_FR_BYTES],
+                                 const uint8_t s[KRN_FR_BYTES], char err[KRN_ERR_TEXT])
+{
+    const struct krn_curve *c = krn_curve(k->key.curve);
+    if (krn_fr_first_above(c, r, 1) == 0 || krn_fr_first_above(c, s, 1) == 0)
+        return fail(err, "r or s is not below the group order");
+    for (int i = 0; i < DEPTH; i++) {
+        struct krn_job *job = &k->jobs[i];
+        if (job->key != NULL)
+            continue;
+        job->key = k;
+        job->v = *v;
+        memcpy(job->r, r, KRN_FR_BYTES);
+        memcpy(job->s, s, KRN_FR_BYTES);
+        return job;
+    }
+    return fail(err, "%d proofs are under way already", DEPTH);
+}
+
+static int cpu_uploaded(struct krn_job *job)
+{
+    (void)job;
+    return 0;
+}
+
+/* The five sums, over the witness and over h. */
+struct sums {
+    struct krn_msm_set a, b1, b2, l, h;
+};
+
+static void sum_witness(struct krn_dev_key *k, const uint8_t *w, struct sums *sums, struct krn_times *times)
+{
+    const struct krn_key *key = &k->key;
+    struct krn_msm_set sets[KRN_MSM_SETS] = {
+        {.group = 1, .src = {.points = key->a, .skip = k->skip_a}},
+        {.group = 1, .src = {.points = key->b1, .skip = k->skip_b1}},
+        {.group = 2, .src = {.points = key->b2, .skip = k->skip_b2}},
+        {.group = 1, .src = {.points = key->l, .first = key->n_public + 1, .skip = k->skip_l}},
+    };
+    double start = krn_seconds();
+    krn_msm_run(k->msm, w, key->n_vars, sets, KRN_MSM_SETS);
+    sums->a = sets[0];
+    sums->b1 = sets[1];
+    sums->b2 = sets[2];
+    sums->l = sets[3];
+    times->msm_b1 = sets[1].seconds;
+    times->msm_b2 = sets[2].seconds;
+    times->msm_l = sets[3].seconds;
+    times->msm_a = krn_seconds() - start - times->msm_b1 - times->msm_b2 - times->msm_l;   /* and the sorting */
+}
+
+static void sum_quotient(struct krn_dev_key *k, struct sums *sums, struct krn_times *times)
+{
+    double start = krn_seconds();
+    sums->h = (struct krn_msm_set){.group = 1, .src = {.points = k->key.h}};
+    krn_msm_run(k->msm, k->h, (size_t)1 << k->key.log_domain, &sums->h, 1);
+    times->msm_h = krn_seconds() - start;
+}
+
+/* x = factor x, for several points at the same time. */
+struct product {
+    const struct group_ops *group;
+    union krn_sum x;
+    const uint8_t *factor;
+};
+
+static void multiply(void *ctx, size_t task, unsigned thread)
+{
+    struct product *p = (struct product *)ctx + task;
+    (void)thread;
+    p->group->mul(&p->x, p->factor);
+}
+
+static void add_point(const struct group_ops *g, union krn_sum *sum, const uint8_t *point)
+{
+    union krn_sum t;
+    g->from_affine(&t, point);
+    g->add(sum, &t);
+}
+
+static void store_point(const struct krn_key *key, int group, uint8_t *plain, const union krn_sum *sum)
+{
+    const struct krn_curve *c = krn_curve(key->curve);
+    group_ops(key->curve, group)->to_affine(plain, sum);
+    krn_fq_to_plain(c, plain, plain, 2 * (size_t)group);
+}
+
+/*
+ * A = sum A_i w_i + alpha + r delta, B = sum B_i w_i + beta + s delta, in G2 and in G1, and
+ * C = sum L_i w_i + sum H_i h_i + s A + r B - r s delta (Groth 2016, section 3.2).
+ * With A' and B' for A and B less their last terms, C = .. + s A' + r B' + r s delta: so that no product waits for
+ * another.
+ */
+static void put_together(struct krn_job *job, struct sums *sums, struct krn_proof *proof)
+{
+    const struct krn_key *key = &job->key->key;
+    const struct group_ops *g1 = group_ops(key->curve, 1), *g2 = group_ops(key->curve, 2);
+    const struct krn_scalar_field f = krn_scalar_field(key->curve);
+    struct krn_scalar r, s, rs;
+    memcpy(&r, job->r, sizeof r);
+    memcpy(&s, job->s, sizeof s);
+    krn_scalar_to_mont(&f, &rs, &r);
+    krn_scalar_mul(&f, &rs, &rs, &s);
+
+    add_point(g1, &sums->a.sum, key->alpha1);
+    add_point(g1, &sums->b1.sum, key->beta1);
+    add_point(g2, &sums->b2.sum, key->beta2);
+    struct product p[] = {
+        {.group = g2, .factor = job->s},
+        {.group = g1, .factor = job->r},
+        {.group = g1, .factor = (const uint8_t *)&rs},
+        {.group = g1, .factor = job->s, .x = sums->a.sum},
+        {.group = g1, .factor = job->r, .x = sums->b1.sum},
+    };
+    g2->from_affine(&p[0].x, key->delta2);
+    g1->from_affine(&p[1].x, key->delta1);
+    p[2].x = p[1].x;
+    krn_pool_tasks(job->key->dev->pool, sizeof p / sizeof p[0], multiply, p);
+
+    g2->add(&sums->b2.sum, &p[0].x);
+    g1->add(&sums->a.sum, &p[1].x);
+    g1->add(&sums->l.sum, &sums->h.sum);
+    for (int i = 2; i < 5; i++)
+        g1->add(&sums->l.sum, &p[i].x);
+    memset(proof, 0, sizeof *proof);
+    store_point(key, 1, proof->a, &sums->a.sum);
+    store_point(key, 2, proof->b, &sums->b2.sum);
+    store_point(key, 1, proof->c, &sums->l.sum);
+}
+
+static int cpu_finish(struct krn_job *job, struct krn_proof *proof, struct krn_times *times, uint64_t *row,
+                      char err[KRN_ERR_TEXT])
+{
+    struct krn_dev_key *k = job->key;
+    const size_t rows = (size_t)1 << k->key.log_domain;
+    struct krn_times t = {0};
+    struct sums sums;
+    (void)err;
+    double start = krn_seconds();
+    size_t differs = krn_ntt_quotient(k->ntt, job->v.a, job->v.b, job->v.c, k->h);
+    t.ntt = krn_seconds() - start;
+    if (differs == rows) {
+        sum_quotient(k, &sums, &t);
+        sum_witness(k, job->v.w, &sums, &t);
+        start = krn_seconds();
+        put_together(job, &sums, proof);
+        t.finish = krn_seconds() - start;
+    }
+    if (times != NULL)
+        *times = t;
+    job->key = NULL;
+    if (differs == rows)
+        return KRN_OK;
+    *row = differs;
+    return KRN_ROW_DIFFERS;
+}
+
+const struct krn_backend krn_cpu_backend = {
+    .name = "cpu",
+    .count = cpu_count,
+    .open = cpu_open,
+    .close = cpu_close,
+    .key_load = cpu_key_load,
+    .key_free = cpu_key_free,
+    .host_register = cpu_host_register,
+    .host_unregister = cpu_host_unregister,
+    .begin = cpu_begin,
+    .uploaded = cpu_uploaded,
+    .finish = cpu_finish,
+};
