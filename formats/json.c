@@ -89,10 +89,11 @@ enum {
     ARRAY = 1 << JSON_ARRAY,
 };
 
-/* The field of one of these types: 1, 0 or -1 as the getters return. */
+/* The field of one of these types: 1, 0 or -1 as the getters return; *value is NULL but for 1. */
 static int get(const struct fmt_json *j, const char *key, unsigned types, const char *wanted, const json_t **value,
                struct fmt_error *err)
 {
+    *value = NULL;
     if (!json_is_object(raw(j)))
         return fmt_fail(err, "\"%s\" is looked for in %s, where an object is wanted", key, fmt_json_kind(j));
     json_t *f = json_object_get(raw(j), key);

@@ -224,83 +224,120 @@ int fmt_r1cs_match(const struct fmt_r1cs *r, const struct fmt_zkey *z, struct fm
     return 0;
 }
 
+enum { BATCH = 128 };           /* constraints evaluated by one call of krn_dot_rows */
+
+_Static_assert(BLOCK % BATCH == 0, "a block of the index is whole batches");
+
 struct check {
     const struct fmt_r1cs *r;
-    const uint8_t *w;
+    struct krn_dot dot;
     struct krn_scalar_field field;
     struct krn_scalar one_over_r;       /* plain */
     _Atomic uint32_t first_broken;      /* the smallest found so far; n_constraints: none */
 };
 
-/* The sum over R: coefficients and witness are both plain. */
-static struct krn_scalar eval(const struct check *k, const struct fmt_r1cs_sum *s)
+/* The three sums of a constraint, each over R: coefficients and witness are both plain. */
+struct sums {
+    struct krn_scalar a, b, c;
+};
+
+static struct krn_row row_of(const struct fmt_r1cs_sum *s, struct krn_scalar *out)
 {
-    struct krn_scalar value;
-    krn_dot(&k->field, &value, s->terms, FMT_R1CS_TERM_BYTES, s->n, k->w);
-    return value;
+    return (struct krn_row){.terms = s->terms, .out = (uint8_t *)out->l, .n = s->n};
+}
+
+/* The sums of the next n constraints at *at. */
+static void evaluate(const struct check *k, uint64_t *at, struct sums *sums, size_t n)
+{
+    struct krn_row rows[3 * BATCH];
+
+    for (size_t i = 0; i < n; i++) {
+        struct fmt_r1cs_constraint c = fmt_r1cs_next(k->r, at);
+        rows[3 * i] = row_of(&c.a, &sums[i].a);
+        rows[3 * i + 1] = row_of(&c.b, &sums[i].b);
+        rows[3 * i + 2] = row_of(&c.c, &sums[i].c);
+    }
+    krn_dot_rows(&k->dot, rows, 3 * n);
 }
 
 /* With each sum over R: (a/R)(b/R)/R = (ab)/R^3, and (c/R)(1/R)/R = c/R^3. */
-static int holds(const struct check *k, const struct fmt_r1cs_constraint *row)
+static int holds(const struct check *k, const struct sums *s)
 {
-    struct krn_scalar a = eval(k, &row->a), b = eval(k, &row->b), c = eval(k, &row->c);
+    struct krn_scalar ab, c;
 
-    krn_scalar_mul(&k->field, &a, &a, &b);
-    krn_scalar_mul(&k->field, &c, &c, &k->one_over_r);
-    return krn_scalar_eq(&a, &c);
+    krn_scalar_mul(&k->field, &ab, &s->a, &s->b);
+    krn_scalar_mul(&k->field, &c, &s->c, &k->one_over_r);
+    return krn_scalar_eq(&ab, &c);
+}
+
+/* The first of n constraints at *at that does not hold; n where all do. */
+static size_t first_of_batch(const struct check *k, uint64_t *at, size_t n)
+{
+    struct sums sums[BATCH];
+    size_t i = 0;
+
+    evaluate(k, at, sums, n);
+    while (i < n && holds(k, &sums[i]))
+        i++;
+    return i;
 }
 
 static void check_rows(void *arg, unsigned part, unsigned parts)
 {
     struct check *k = arg;
-    size_t n = k->r->n_constraints, blocks = (n + BLOCK - 1) / BLOCK;
-    size_t first = krn_part(blocks, part, parts) * BLOCK, end = krn_part(blocks, part + 1, parts) * BLOCK;
+    const size_t total = k->r->n_constraints, blocks = (total + BLOCK - 1) / BLOCK;
+    size_t row = krn_part(blocks, part, parts) * BLOCK, end = krn_part(blocks, part + 1, parts) * BLOCK;
+    uint64_t at = row < total ? k->r->blocks[row / BLOCK] : 0;
 
-    if (first >= n)
-        return;
-    uint64_t at = k->r->blocks[first / BLOCK];
-    for (size_t row = first; row < end && row < n; row++) {
-        struct fmt_r1cs_constraint constraint = fmt_r1cs_next(k->r, &at);
+    end = end < total ? end : total;
+    for (; row < end; row += BATCH) {
         uint32_t known = atomic_load_explicit(&k->first_broken, memory_order_relaxed);
         if (row >= known)
             return;
-        if (!holds(k, &constraint)) {
-            while (row < known && !atomic_compare_exchange_weak(&k->first_broken, &known, (uint32_t)row))
-                ;
-            return;
-        }
+        const size_t n = end - row < BATCH ? end - row : BATCH, i = first_of_batch(k, &at, n);
+        if (i == n)
+            continue;
+        while (row + i < known && !atomic_compare_exchange_weak(&k->first_broken, &known, (uint32_t)(row + i)))
+            ;
+        return;
     }
 }
 
-/* Decimal text of a sum: what eval() gives lacks a factor of R. */
-static void sum_text(const struct check *k, const struct fmt_r1cs_sum *s, char text[FMT_DECIMAL_MAX])
+/* Decimal text of a sum, which lacks a factor of R. */
+static void sum_text(const struct check *k, const struct krn_scalar *sum, char text[FMT_DECIMAL_MAX])
 {
-    struct krn_scalar value = eval(k, s);
-    krn_scalar_to_mont(&k->field, &value, &value);
+    struct krn_scalar value;
+    krn_scalar_to_mont(&k->field, &value, sum);
     fmt_decimal_write(text, (const uint8_t *)value.l, KRN_FR_BYTES);
 }
 
 static int describe(const struct check *k, struct fmt_r1cs_broken *broken, struct fmt_error *err)
 {
-    uint32_t row = k->first_broken;
+    const uint32_t row = k->first_broken;
     uint64_t at = k->r->blocks[row / BLOCK];
-    struct fmt_r1cs_constraint c = fmt_r1cs_next(k->r, &at);
+    struct sums sums;
 
     for (uint32_t i = row / BLOCK * BLOCK; i < row; i++)
-        c = fmt_r1cs_next(k->r, &at);
+        fmt_r1cs_next(k->r, &at);
+    evaluate(k, &at, &sums, 1);
     broken->row = row;
-    sum_text(k, &c.a, broken->a);
-    sum_text(k, &c.b, broken->b);
-    sum_text(k, &c.c, broken->c);
-    fmt_fail(err, "the witness breaks constraint %u of %u in %s: %s * %s is not %s", row,
-             k->r->n_constraints, k->r->file.name, broken->a, broken->b, broken->c);
+    sum_text(k, &sums.a, broken->a);
+    sum_text(k, &sums.b, broken->b);
+    sum_text(k, &sums.c, broken->c);
+    fmt_fail(err, "the witness breaks constraint %u of %u in %s: %s * %s is not %s", row, k->r->n_constraints,
+             k->r->file.name, broken->a, broken->b, broken->c);
     return 1;
 }
 
 int fmt_r1cs_check(const struct fmt_r1cs *r, const uint8_t *w, unsigned threads, struct fmt_r1cs_broken *broken,
                    struct fmt_error *err)
 {
-    struct check k = {.r = r, .w = w, .field = krn_scalar_field(r->curve->id), .first_broken = r->n_constraints};
+    struct check k = {
+        .r = r,
+        .dot = {.curve = r->curve->id, .isa = krn_cpu_isa(), .stride = FMT_R1CS_TERM_BYTES, .w = w},
+        .field = krn_scalar_field(r->curve->id),
+        .first_broken = r->n_constraints,
+    };
 
     krn_scalar_from_mont(&k.field, &k.one_over_r, &(struct krn_scalar){{1}});
     krn_parallel(threads, check_rows, &k);

@@ -1,20 +1,36 @@
 /*
- * kernels/dot.h: a row of a sparse matrix times a vector, in the scalar field.
+ * kernels/dot.h: rows of a sparse matrix times a vector, in the scalar field.
  */
 #ifndef KERNELS_DOT_H
 #define KERNELS_DOT_H
 
+#include "kernels/isa.h"
 #include "kernels/scalar.h"
 
+/* A row: n terms of { index u32 | value 32 bytes }, as iden3's files hold them, at any alignment; and where its sum
+ * goes. The caller has checked that every index lies within the vector. */
+struct krn_row {
+    const uint8_t *terms;
+    uint8_t *out;
+    uint32_t n;
+};
+
+/* The matrix's curve, the distance of one term from the next in bytes, and the vector of 32-byte values below p. */
+struct krn_dot {
+    enum krn_curve_id curve;
+    enum krn_isa isa;
+    size_t stride;
+    const uint8_t *w;
+};
+
 /*
- * r = sum of value_i * w[index_i] / R, over n terms of { index u32 | value 32 bytes } that lie `stride` bytes apart, at
- * any alignment: a row as iden3's files hold it, times a vector of 32-byte values. The caller has checked that
- * every index lies within w. r is fully reduced, whatever the values.
- *
- * Products are added up whole (576 bits: no n overflows it) and reduced once a row. Values of w of one word, most of a
- * real witness, cost four multiplications in place of sixteen; zeros and ones none.
+ * out = sum of value_i * w[index_i] / R mod p for each row, fully reduced where the values are below p, R = 2^256. An
+ * empty row gives zero. All twins give the same bytes. Hundreds of rows a call are best.
  */
-void krn_dot(const struct krn_scalar_field *f, struct krn_scalar *r, const uint8_t *terms, size_t stride, size_t n,
-             const uint8_t *w);
+void krn_dot_rows(const struct krn_dot *d, const struct krn_row *rows, size_t n_rows);
+
+/* The twins. */
+void krn_dot_rows_portable(const struct krn_dot *d, const struct krn_row *rows, size_t n_rows);
+void krn_dot_rows_ifma(const struct krn_dot *d, const struct krn_row *rows, size_t n_rows);
 
 #endif

@@ -100,6 +100,13 @@ static void eval_and_compare(const char *name, const struct circuit *c, const ui
               "%s: %u threads give another result than one", name, threads[i]);
         rows_free(&many, name);
     }
+    struct rows portable = rows_new(&c->z);
+    setenv("PINWHEEL_CPU_ISA", "portable", 1);
+    check(synth_eval(&c->z, w, portable.a, portable.b, 2, &err) == 0, "%s: %s", name, err.text);
+    unsetenv("PINWHEEL_CPU_ISA");
+    check(memcmp(one.a, portable.a, one.bytes) == 0 && memcmp(one.b, portable.b, one.bytes) == 0,
+          "%s: the portable twin gives another result", name);
+    rows_free(&portable, name);
     rows_free(&one, name);
 }
 

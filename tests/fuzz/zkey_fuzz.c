@@ -1,5 +1,5 @@
-/* Any bytes as a proving key: never a crash. Of what is taken, coefficients that pass their check can be evaluated, and
- * rows come out below r whatever was evaluated. */
+/* Any bytes as a proving key: never a crash. Of what is taken, coefficients that pass their check can be evaluated, to
+ * rows below r. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ static void evaluate(const struct fmt_zkey *z, int checked)
     int rc = synth_eval(z, w, a, b, 1, &err);
     if (checked == 0 && rc != 0)
         abort();
-    for (size_t i = 0; rc == 0 && i < bytes; i += KRN_FR_BYTES) {
+    for (size_t i = 0; checked == 0 && i < bytes; i += KRN_FR_BYTES) {
         if (!fmt_below(a + i, z->curve->r, KRN_FR_BYTES) || !fmt_below(b + i, z->curve->r, KRN_FR_BYTES))
             abort();
     }
