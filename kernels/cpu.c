@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "kernels/clock.h"
+#include "kernels/memory.h"
 #include "kernels/msm.h"
 #include "kernels/ntt.h"
 
@@ -29,6 +30,8 @@ struct krn_dev_key {
     struct krn_ntt *ntt;
     struct krn_msm *msm;
     uint8_t *h;                             /* 2^log_domain scalars */
+    void *work;                             /* of the transforms, then of the sums */
+    size_t work_bytes;
     uint64_t *skip_a, *skip_b1, *skip_b2, *skip_l;
     struct krn_job jobs[DEPTH];
 };
@@ -110,13 +113,34 @@ static uint64_t *public_signals(const struct krn_key *key)
     return skip;
 }
 
+static size_t h_bytes(const struct krn_key *key)
+{
+    return (size_t)KRN_FR_BYTES << key->log_domain;
+}
+
+/* One workspace for what never works at the same time. */
+static int lend_work(struct krn_dev_key *k)
+{
+    if (k->ntt == NULL || k->msm == NULL)
+        return 0;
+    const size_t ntt = krn_ntt_work_bytes(k->ntt), msm = krn_msm_bytes(k->msm);
+    k->work_bytes = ntt > msm ? ntt : msm;
+    k->work = krn_memory_map(k->work_bytes);
+    if (k->work == NULL)
+        return 0;
+    krn_ntt_use(k->ntt, k->work);
+    krn_msm_use(k->msm, k->work);
+    return 1;
+}
+
 static void cpu_key_free(struct krn_dev_key *k)
 {
     if (k == NULL)
         return;
     krn_ntt_free(k->ntt);
     krn_msm_free(k->msm);
-    free(k->h);
+    krn_memory_unmap(k->work, k->work_bytes);
+    krn_memory_unmap(k->h, h_bytes(&k->key));
     free(k->skip_a);
     free(k->skip_b1);
     free(k->skip_b2);
@@ -151,13 +175,13 @@ static struct krn_dev_key *cpu_key_load(struct krn_device *dev, const struct krn
     k->key = *key;
     k->ntt = krn_ntt_new(key->curve, key->log_domain, dev->pool);
     k->msm = krn_msm_new(key->curve, 2, rows > key->n_vars ? rows : key->n_vars, dev->pool);
-    k->h = malloc(rows * KRN_FR_BYTES);
+    k->h = krn_memory_map(h_bytes(key));
     k->skip_a = infinities(k, key->a, 1);
     k->skip_b1 = infinities(k, key->b1, 1);
     k->skip_b2 = infinities(k, key->b2, 2);
     k->skip_l = public_signals(key);
-    if (k->ntt == NULL || k->msm == NULL || k->h == NULL || k->skip_a == NULL || k->skip_b1 == NULL ||
-        k->skip_b2 == NULL || k->skip_l == NULL) {
+    if (!lend_work(k) || k->h == NULL || k->skip_a == NULL || k->skip_b1 == NULL || k->skip_b2 == NULL ||
+        k->skip_l == NULL) {
         cpu_key_free(k);
         return fail(err, "no memory for a key of %u variables and 2^%u rows", key->n_vars, key->log_domain);
     }

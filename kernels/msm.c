@@ -3,9 +3,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "kernels/clock.h"
+#include "kernels/memory.h"
 #include "kernels/scalar.h"
 
 enum {
@@ -16,8 +16,9 @@ enum {
     FIXED_COST = 100,               /* of a window, in additions: the batches that are too small to be cheap */
 };
 
-/* Sorted terms kept at a time (256 MiB); longer sums take their windows in several batches. */
-static const size_t MAX_TERMS = (size_t)1 << 26;
+/* What a batch of windows may need for terms and buckets, unless that is too few windows to keep the threads busy. More
+ * is no faster, and memory that is touched for the first time costs as much as a sum. */
+static const size_t BATCH_BYTES = (size_t)4 << 20;
 
 /* A scalar ready for its digits: |s| plus half a window's range in each window but the top one, so that a digit is some
  * bits less that half and depends on no carry. Bit 255 is the sign; the rest stays below 2^255 because |s| <= r/2. */
@@ -46,12 +47,14 @@ struct krn_msm {
     struct krn_pool *pool;
     enum krn_isa isa;
     struct krn_scalar order;
+    int groups;
+    size_t n;                               /* the most scalars */
     unsigned max_window;
     size_t max_terms, max_buckets, max_heads, fold_size;
 
     /* The scalars at hand, longest first. */
     const uint8_t *scalars;
-    size_t n, live;                         /* live: without zeros */
+    size_t count;
     unsigned window, windows;               /* bits, and number */
     uint32_t reaching[MAX_WINDOWS + 1];     /* scalars that reach window w */
     struct recoded *recoded, offset;
@@ -72,8 +75,7 @@ struct krn_msm {
     uint8_t *bits[KRN_MSM_SETS];            /* per window: the whole, then the sum of each digit bit */
 
     struct worker *workers;
-    void *memory;
-    size_t memory_bytes;
+    size_t bytes;
 };
 
 /* ---- scalars ---- */
@@ -111,7 +113,7 @@ static void measure(void *ctx, unsigned i, unsigned n)
     uint32_t *lengths = m->workers[i].lengths;
     struct recoded s;
     memset(lengths, 0, sizeof m->workers[i].lengths);
-    for (size_t k = krn_part(m->n, i, n); k < krn_part(m->n, i + 1, n); k++) {
+    for (size_t k = krn_part(m->count, i, n); k < krn_part(m->count, i + 1, n); k++) {
         magnitude(&s, &m->order, m->scalars + KRN_FR_BYTES * k);
         m->length[k] = (uint8_t)bit_length(&s);
         lengths[m->length[k]]++;
@@ -158,7 +160,6 @@ static int plan_windows(struct krn_msm *m, unsigned threads)
         for (unsigned w = 0; w < m->windows; w++)
             m->reaching[w] += (uint32_t)lengths[length];
     }
-    m->live = m->reaching[0];
     return m->windows > 0;
 }
 
@@ -185,7 +186,7 @@ static void recode(void *ctx, unsigned i, unsigned n)
 {
     struct krn_msm *m = ctx;
     uint32_t *at = m->workers[i].at;
-    for (size_t k = krn_part(m->n, i, n); k < krn_part(m->n, i + 1, n); k++) {
+    for (size_t k = krn_part(m->count, i, n); k < krn_part(m->count, i + 1, n); k++) {
         if (m->length[k] == 0)
             continue;
         uint32_t to = at[windows_of(m->length[k], m->window)]++;
@@ -464,7 +465,7 @@ void krn_msm_run(struct krn_msm *m, const uint8_t *scalars, size_t n, struct krn
         group_ops(m->curve, sets[i].group)->set_inf(&sets[i].sum);
     }
     m->scalars = scalars;
-    m->n = n;
+    m->count = n;
     krn_pool_run(m->pool, measure, m);
     if (!plan_windows(m, threads))
         return;
@@ -541,15 +542,25 @@ static void divide(struct krn_msm *m, struct pieces *p, size_t n, int groups)
     }
 }
 
-static void plan_sizes(struct krn_msm *m, size_t n)
+static void plan_sizes(struct krn_msm *m, size_t n, uint32_t point_bytes)
 {
-    size_t lengths[MAX_LENGTH + 1] = {[MAX_LENGTH] = n}, windows;
+    const size_t lengths[MAX_LENGTH + 1] = {[MAX_LENGTH] = n}, busy = 2 * krn_pool_threads(m->pool);
     m->max_window = best_window(lengths, MAX_WINDOW);
-    windows = windows_of(MAX_LENGTH, m->max_window);
-    m->max_terms = larger(n, n * windows < MAX_TERMS ? n * windows : MAX_TERMS);
-    m->max_buckets = windows << (m->max_window - 1);
+    const size_t buckets = (size_t)1 << (m->max_window - 1), all = windows_of(MAX_LENGTH, m->max_window);
+    const size_t fit = BATCH_BYTES / (n * sizeof *m->terms + buckets * point_bytes);
+    const size_t windows = fit < busy ? busy : fit, batch = windows < all ? windows : all;
+    m->max_terms = n * batch;
+    m->max_buckets = buckets * batch;
     m->max_heads = m->max_terms / SUM_CHUNK + MAX_WINDOWS + 1;
-    m->fold_size = larger((size_t)1 << (m->max_window - 1), SUM_CHUNK);
+    m->fold_size = larger(buckets, SUM_CHUNK);
+}
+
+/* The addresses of all pieces; returns how many bytes they take. */
+static size_t divide_at(struct krn_msm *m, uint8_t *memory, size_t n, int groups)
+{
+    struct pieces p = {.base = memory};
+    divide(m, &p, n, groups);
+    return p.used;
 }
 
 struct krn_msm *krn_msm_new(enum krn_curve_id curve, int groups, size_t n, struct krn_pool *pool)
@@ -564,35 +575,33 @@ struct krn_msm *krn_msm_new(enum krn_curve_id curve, int groups, size_t n, struc
     m->curve = curve;
     m->pool = pool;
     m->isa = krn_cpu_isa();
+    m->n = n;
+    m->groups = groups;
     memcpy(&m->order, krn_curve(curve)->r, sizeof m->order);
     m->workers = calloc(krn_pool_threads(pool), sizeof *m->workers);
     if (m->workers == NULL) {
-        krn_msm_free(m);
+        free(m);
         return NULL;
     }
-    plan_sizes(m, n);
-    struct pieces p = {0};
-    divide(m, &p, n, groups);
-    m->memory_bytes = p.used;
-    m->memory = mmap(NULL, m->memory_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (m->memory == MAP_FAILED) {
-        m->memory = NULL;
-        krn_msm_free(m);
-        errno = ENOMEM;
-        return NULL;
-    }
-    madvise(m->memory, m->memory_bytes, MADV_HUGEPAGE);
-    p = (struct pieces){.base = m->memory};
-    divide(m, &p, n, groups);
+    plan_sizes(m, n, group_ops(curve, groups)->point_bytes);
+    m->bytes = divide_at(m, NULL, n, groups);
     return m;
+}
+
+size_t krn_msm_bytes(const struct krn_msm *m)
+{
+    return m->bytes;
+}
+
+void krn_msm_use(struct krn_msm *m, void *memory)
+{
+    divide_at(m, memory, m->n, m->groups);
 }
 
 void krn_msm_free(struct krn_msm *m)
 {
     if (m == NULL)
         return;
-    if (m->memory != NULL)
-        munmap(m->memory, m->memory_bytes);
     free(m->workers);
     free(m);
 }
@@ -643,8 +652,15 @@ int krn_msm(enum krn_curve_id curve, int group, const uint8_t *points, const uin
     int err = m == NULL ? -errno : 0;
     if (m != NULL) {
         struct krn_msm_set set = {.group = group, .src = {.points = points}};
-        krn_msm_run(m, scalars, n, &set, 1);
-        group_ops(curve, group)->to_affine(out, &set.sum);
+        void *memory = krn_memory_map(krn_msm_bytes(m));
+        if (memory == NULL) {
+            err = -ENOMEM;
+        } else {
+            krn_msm_use(m, memory);
+            krn_msm_run(m, scalars, n, &set, 1);
+            group_ops(curve, group)->to_affine(out, &set.sum);
+            krn_memory_unmap(memory, krn_msm_bytes(m));
+        }
     }
     krn_msm_free(m);
     krn_pool_free(pool);

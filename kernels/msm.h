@@ -26,12 +26,17 @@ int krn_msm(enum krn_curve_id curve, int group, const uint8_t *points, const uin
 
 /* ---- for the prover ---- */
 
-/* Workspace for up to n scalars, shared by the threads of a pool. */
+/* Sums of up to n >= 1 scalars, shared by the threads of a pool. */
 struct krn_msm;
 
 /* Borrows the pool. groups: 1, or 2 where sets in G2 occur too. NULL with errno set. */
 struct krn_msm *krn_msm_new(enum krn_curve_id curve, int groups, size_t n, struct krn_pool *pool);
 void krn_msm_free(struct krn_msm *msm);
+
+/* The workspace: its size, and 64-byte aligned memory of that size, the caller's, to be lent before the first run. It
+ * holds nothing between runs. */
+size_t krn_msm_bytes(const struct krn_msm *msm);
+void krn_msm_use(struct krn_msm *msm, void *memory);
 
 /* One set of points; src.points[i - src.first] goes with scalar i. */
 struct krn_msm_set {

@@ -3,7 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
+
+#include "kernels/memory.h"
 
 /* ---- the portable twin ---- */
 
@@ -16,10 +17,15 @@ struct portable {
     struct krn_scalar *work[3];
 };
 
-static size_t portable_bytes(unsigned log_n, unsigned threads)
+static size_t portable_table_bytes(unsigned log_n)
+{
+    return (sizeof(struct portable) + 63) / 64 * 64 + 2 * (sizeof(struct krn_scalar) << log_n);
+}
+
+static size_t portable_work_bytes(unsigned log_n, unsigned threads)
 {
     (void)threads;
-    return 64 + sizeof(struct portable) + 5 * (sizeof(struct krn_scalar) << log_n);
+    return 3 * (sizeof(struct krn_scalar) << log_n);
 }
 
 static void portable_twiddles(struct krn_ntt *t, struct krn_scalar *twiddles)
@@ -45,14 +51,18 @@ static void portable_factors(struct krn_ntt *t, struct krn_scalar *factors)
 
 static void portable_init(struct krn_ntt *t)
 {
-    struct portable *p = t->twin_data = t->memory;
-    struct krn_scalar *at = (void *)((uint8_t *)t->memory + (sizeof *p + 63) / 64 * 64);
-    p->twiddles = at;
-    p->factors = at + t->n;
-    for (int i = 0; i < 3; i++)
-        p->work[i] = at + (size_t)(2 + i) * t->n;
+    struct portable *p = t->tables;
+    p->twiddles = (void *)((uint8_t *)t->tables + (sizeof *p + 63) / 64 * 64);
+    p->factors = p->twiddles + t->n;
     portable_twiddles(t, p->twiddles);
     portable_factors(t, p->factors);
+}
+
+static void portable_use(struct krn_ntt *t, void *work)
+{
+    struct portable *p = t->tables;
+    for (size_t i = 0; i < 3; i++)
+        p->work[i] = (struct krn_scalar *)work + i * t->n;
 }
 
 /* w^-i for i < m, from the table of powers of w: -w^(m-i). */
@@ -85,7 +95,7 @@ static void forward_butterfly(const struct krn_scalar_field *f, struct krn_scala
 static void level_part(const struct krn_ntt *t, struct krn_scalar *v, size_t m, size_t from, size_t to,
                        enum krn_ntt_direction direction)
 {
-    const struct portable *p = t->twin_data;
+    const struct portable *p = t->tables;
     const struct krn_scalar *level = p->twiddles + m;
     for (size_t i = from; i < to; i++) {
         if (direction == KRN_NTT_INVERSE)
@@ -166,7 +176,7 @@ static void load_rows(void *ctx, unsigned i, unsigned n)
 {
     struct rows *r = ctx;
     struct krn_ntt *t = r->t;
-    struct portable *p = t->twin_data;
+    struct portable *p = t->tables;
     for (size_t k = krn_part(t->n, i, n); k < krn_part(t->n, i + 1, n); k++) {
         struct krn_scalar c;
         memcpy(&p->work[0][k], r->a + KRN_FR_BYTES * k, KRN_FR_BYTES);
@@ -184,7 +194,7 @@ static void scale_rows(void *ctx, unsigned i, unsigned n)
 {
     struct rows *r = ctx;
     struct krn_ntt *t = r->t;
-    struct portable *p = t->twin_data;
+    struct portable *p = t->tables;
     for (size_t k = krn_part(t->n, i, n); k < krn_part(t->n, i + 1, n); k++)
         for (int v = 0; v < 3; v++)
             krn_scalar_mul(&t->field, &p->work[v][k], &p->work[v][k], &p->factors[k]);
@@ -194,7 +204,7 @@ static void store_rows(void *ctx, unsigned i, unsigned n)
 {
     struct rows *r = ctx;
     struct krn_ntt *t = r->t;
-    struct portable *p = t->twin_data;
+    struct portable *p = t->tables;
     for (size_t k = krn_part(t->n, i, n); k < krn_part(t->n, i + 1, n); k++) {
         struct krn_scalar h;
         krn_scalar_mul(&t->field, &h, &p->work[0][k], &p->work[1][k]);
@@ -206,7 +216,7 @@ static void store_rows(void *ctx, unsigned i, unsigned n)
 
 static size_t portable_quotient(struct krn_ntt *t, const uint8_t *a, const uint8_t *b, const uint8_t *c, uint8_t *h)
 {
-    struct portable *p = t->twin_data;
+    struct portable *p = t->tables;
     struct rows r = {.t = t, .a = a, .b = b, .c = c, .h = h, .differs = t->n};
     krn_pool_run(t->pool, load_rows, &r);
     if (r.differs < t->n)
@@ -220,7 +230,7 @@ static size_t portable_quotient(struct krn_ntt *t, const uint8_t *a, const uint8
 
 static void portable_transform(struct krn_ntt *t, enum krn_ntt_direction direction, uint8_t *v)
 {
-    struct portable *p = t->twin_data;
+    struct portable *p = t->tables;
     struct krn_scalar *work = p->work[0];
     for (size_t i = 0; i < t->n; i++) {
         size_t from = direction == KRN_NTT_FORWARD ? ntt_reversed(i, t->log_n) : i;
@@ -236,8 +246,10 @@ static void portable_transform(struct krn_ntt *t, enum krn_ntt_direction directi
 }
 
 const struct ntt_twin ntt_twin_portable = {
-    .bytes = portable_bytes,
+    .table_bytes = portable_table_bytes,
+    .work_bytes = portable_work_bytes,
     .init = portable_init,
+    .use = portable_use,
     .quotient = portable_quotient,
     .transform = portable_transform,
 };
@@ -281,14 +293,13 @@ struct krn_ntt *krn_ntt_new(enum krn_curve_id curve, unsigned log_n, struct krn_
     coset_shift(&t->field, &t->shift, log_n);
     krn_scalar_set_u64(&t->field, &t->n_inverse, t->n);
     krn_scalar_inv(&t->field, &t->n_inverse, &t->n_inverse);
-    t->memory_bytes = t->twin->bytes(log_n, krn_pool_threads(pool));
-    t->memory = mmap(NULL, t->memory_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (t->memory == MAP_FAILED) {
+    t->table_bytes = t->twin->table_bytes(log_n);
+    t->tables = krn_memory_map(t->table_bytes);
+    if (t->tables == NULL) {
         free(t);
         errno = ENOMEM;
         return NULL;
     }
-    madvise(t->memory, t->memory_bytes, MADV_HUGEPAGE);
     t->twin->init(t);
     return t;
 }
@@ -297,8 +308,18 @@ void krn_ntt_free(struct krn_ntt *t)
 {
     if (t == NULL)
         return;
-    munmap(t->memory, t->memory_bytes);
+    krn_memory_unmap(t->tables, t->table_bytes);
     free(t);
+}
+
+size_t krn_ntt_work_bytes(const struct krn_ntt *t)
+{
+    return t->twin->work_bytes(t->log_n, krn_pool_threads(t->pool));
+}
+
+void krn_ntt_use(struct krn_ntt *t, void *memory)
+{
+    t->twin->use(t, memory);
 }
 
 size_t krn_ntt_quotient(struct krn_ntt *t, const uint8_t *a, const uint8_t *b, const uint8_t *c, uint8_t *h)
@@ -316,8 +337,16 @@ int krn_ntt_transform(enum krn_curve_id curve, enum krn_ntt_direction direction,
         return -errno;
     struct krn_ntt *t = krn_ntt_new(curve, (unsigned)__builtin_ctzll(n), pool);
     int err = t == NULL ? -errno : 0;
-    if (t != NULL)
-        t->twin->transform(t, direction, v);
+    if (t != NULL) {
+        void *work = krn_memory_map(krn_ntt_work_bytes(t));
+        if (work == NULL) {
+            err = -ENOMEM;
+        } else {
+            krn_ntt_use(t, work);
+            t->twin->transform(t, direction, v);
+            krn_memory_unmap(work, krn_ntt_work_bytes(t));
+        }
+    }
     krn_ntt_free(t);
     krn_pool_free(pool);
     return err;

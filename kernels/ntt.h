@@ -15,13 +15,18 @@
 #include "kernels/pool.h"
 #include "kernels/scalar.h"
 
-/* Tables and workspace for one curve and size. */
+/* Tables for one curve and size. */
 struct krn_ntt;
 
 /* Borrows the pool. NULL with errno: EINVAL where log_n is above the curve's two-adicity or KRN_MAX_LOG_DOMAIN, or
  * ENOMEM. */
 struct krn_ntt *krn_ntt_new(enum krn_curve_id curve, unsigned log_n, struct krn_pool *pool);
 void krn_ntt_free(struct krn_ntt *t);
+
+/* The workspace: its size, and 64-byte aligned memory of that size, the caller's, to be lent before the first
+ * transform. It holds nothing between transforms. */
+size_t krn_ntt_work_bytes(const struct krn_ntt *t);
+void krn_ntt_use(struct krn_ntt *t, void *memory);
 
 /*
  * h_i = a_i b_i - c_i on the odd coset (the points w_2n w_n^i, w_2n of order 2n; 25 w_n^i where there is no such root),
@@ -51,13 +56,14 @@ struct krn_ntt {
     struct krn_pool *pool;
     const struct ntt_twin *twin;
     struct krn_scalar root, shift, n_inverse;   /* w of order n; of the coset; Montgomery form */
-    void *memory, *twin_data;                   /* twin_data: the twin's, in memory */
-    size_t memory_bytes;
+    void *tables;                               /* a header of the twin's own comes first */
+    size_t table_bytes;
 };
 
 struct ntt_twin {
-    size_t (*bytes)(unsigned log_n, unsigned threads);  /* of tables and workspace, 64-byte aligned */
-    void (*init)(struct krn_ntt *t);                    /* of t->memory */
+    size_t (*table_bytes)(unsigned log_n), (*work_bytes)(unsigned log_n, unsigned threads);
+    void (*init)(struct krn_ntt *t);                    /* fills t->tables, which are zero */
+    void (*use)(struct krn_ntt *t, void *work);
     size_t (*quotient)(struct krn_ntt *t, const uint8_t *a, const uint8_t *b, const uint8_t *c, uint8_t *h);
     void (*transform)(struct krn_ntt *t, enum krn_ntt_direction direction, uint8_t *v);
 };

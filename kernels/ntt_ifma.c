@@ -121,7 +121,7 @@ static void extend_part(void *ctx, unsigned i, unsigned n)
 /* v[n + k] = v[k] * by for k < n. */
 static void extend(struct krn_ntt *t, vec *v, size_t n, const struct krn_scalar *by)
 {
-    struct table s = {.f = t->twin_data, .v = v, .by = same_lanes(t, by), .n = n};
+    struct table s = {.f = t->tables, .v = v, .by = same_lanes(t, by), .n = n};
     if (n < 512)
         extend_part(&s, 0, 1);
     else
@@ -130,7 +130,7 @@ static void extend(struct krn_ntt *t, vec *v, size_t n, const struct krn_scalar 
 
 static void init_twiddles(struct krn_ntt *t, vec *twiddles, const struct krn_scalar *root)
 {
-    const struct ifma *f = t->twin_data;
+    const struct ifma *f = t->tables;
     for (size_t m = 1; m < (size_t)1 << f->log_v; m *= 2) {
         struct krn_scalar w = power(t, root, t->n / (16 * m)), lane[LANES] = {t->field.one};   /* w: of order 16 m */
         for (int l = 1; l < LANES; l++)
@@ -146,7 +146,7 @@ static void init_twiddles(struct krn_ntt *t, vec *twiddles, const struct krn_sca
 /* Tile T's vector e has in lane l the place 64 T + 8 l + e, whose coefficient has the reversed number. */
 static void init_factors(struct krn_ntt *t)
 {
-    const struct ifma *f = t->twin_data;
+    const struct ifma *f = t->tables;
     struct krn_scalar scale = half_power(t, 126), lane[LANES];
     krn_scalar_mul(&t->field, &scale, &scale, &t->n_inverse);
     for (size_t e = 0; e < LANES; e++) {
@@ -164,7 +164,7 @@ static void init_factors(struct krn_ntt *t)
 
 static void init_constants(struct krn_ntt *t, const struct krn_scalar *inverse_root)
 {
-    struct ifma *f = t->twin_data;
+    struct ifma *f = t->tables;
     struct krn_scalar x;
     for (int i = 0; i < 4; i++) {
         x = power(t, &t->root, (uint64_t)i * (t->n / 8));
@@ -222,16 +222,29 @@ static size_t header_bytes(void)
     return (sizeof(struct ifma) + 63) / 64 * 64;
 }
 
-static size_t ifma_bytes(unsigned log_n, unsigned threads)
+static size_t ifma_table_bytes(unsigned log_n)
+{
+    return header_bytes() + sizeof(vec) * ((size_t)3 << (log_n - 3));
+}
+
+static size_t ifma_work_bytes(unsigned log_n, unsigned threads)
 {
     const struct ifma f = plan(log_n);
-    return header_bytes() + sizeof(vec) * (((size_t)(3 + ARRAYS) << f.log_v) + threads * f.buffer);
+    return sizeof(vec) * (((size_t)ARRAYS << f.log_v) + threads * f.buffer);
+}
+
+static void ifma_use(struct krn_ntt *t, void *work)
+{
+    struct ifma *f = t->tables;
+    for (size_t i = 0; i < ARRAYS; i++)
+        f->work[i] = (vec *)work + (i << f->log_v);
+    f->buffers = (vec *)work + ((size_t)ARRAYS << f->log_v);
 }
 
 static void ifma_init(struct krn_ntt *t)
 {
-    struct ifma *f = t->twin_data = t->memory;
-    vec *at = (void *)((uint8_t *)t->memory + header_bytes());
+    struct ifma *f = t->tables;
+    vec *at = (void *)((uint8_t *)t->tables + header_bytes());
     const size_t v = t->n / LANES;
     struct krn_scalar inverse_root;
     *f = plan(t->log_n);
@@ -239,9 +252,6 @@ static void ifma_init(struct krn_ntt *t)
     f->inverse = at;
     f->forward = at + v;
     f->factors = at + 2 * v;
-    for (int i = 0; i < ARRAYS; i++)
-        f->work[i] = at + (size_t)(3 + i) * v;
-    f->buffers = at + (3 + ARRAYS) * v;
     krn_scalar_inv(&t->field, &inverse_root, &t->root);
     init_constants(t, &inverse_root);
     init_twiddles(t, f->inverse, &inverse_root);
@@ -361,7 +371,7 @@ struct job {
 static void row_task(void *ctx, size_t task, unsigned thread)
 {
     const struct job *job = ctx;
-    const struct ifma *f = job->t->twin_data;
+    const struct ifma *f = job->t->tables;
     const size_t rows = (size_t)1 << (f->log_v - f->row), first = task % rows << f->row, n = (size_t)1 << f->row;
     vec *x = f->work[task / rows] + first;
     (void)thread;
@@ -470,7 +480,7 @@ static size_t column_tasks(const struct ifma *f, const struct pass *p)
 static void first_task(void *ctx, size_t task, unsigned thread)
 {
     struct job *job = ctx;
-    const struct ifma *f = job->t->twin_data;
+    const struct ifma *f = job->t->tables;
     const struct pass *p = job->pass;
     const size_t rows = (size_t)1 << p->levels, stride = p->stride;
     vec *x = f->buffers + thread * f->buffer;
@@ -490,7 +500,7 @@ static void first_task(void *ctx, size_t task, unsigned thread)
 static void last_task(void *ctx, size_t task, unsigned thread)
 {
     struct job *job = ctx;
-    const struct ifma *f = job->t->twin_data;
+    const struct ifma *f = job->t->tables;
     const struct pass *p = job->pass;
     const size_t rows = (size_t)1 << p->levels, stride = p->stride;
     vec *x = f->buffers + thread * f->buffer;
@@ -510,7 +520,7 @@ static void last_task(void *ctx, size_t task, unsigned thread)
 static void column_task(void *ctx, size_t task, unsigned thread)
 {
     struct job *job = ctx;
-    const struct ifma *f = job->t->twin_data;
+    const struct ifma *f = job->t->tables;
     const struct pass *p = job->pass;
     const size_t rows = (size_t)1 << p->levels, stride = p->stride, tasks = column_tasks(f, p);
     vec *x = f->buffers + thread * f->buffer, *array = f->work[task / tasks];
@@ -533,7 +543,7 @@ static void column_task(void *ctx, size_t task, unsigned thread)
 
 static void run_columns(struct job *job, unsigned pass, unsigned what, void (*fn)(void *, size_t, unsigned), int arrays)
 {
-    const struct ifma *f = job->t->twin_data;
+    const struct ifma *f = job->t->tables;
     job->pass = &f->pass[pass];
     job->what = what;
     krn_pool_tasks(job->t->pool, (size_t)arrays * column_tasks(f, job->pass), fn, job);
@@ -541,14 +551,14 @@ static void run_columns(struct job *job, unsigned pass, unsigned what, void (*fn
 
 static void run_rows(struct job *job, unsigned what, int arrays)
 {
-    const struct ifma *f = job->t->twin_data;
+    const struct ifma *f = job->t->tables;
     job->what = what;
     krn_pool_tasks(job->t->pool, (size_t)arrays << (f->log_v - f->row), row_task, job);
 }
 
 static size_t ifma_quotient(struct krn_ntt *t, const uint8_t *a, const uint8_t *b, const uint8_t *c, uint8_t *h)
 {
-    const struct ifma *f = t->twin_data;
+    const struct ifma *f = t->tables;
     struct job job = {.t = t, .in = {a, b, c}, .out = h, .differs = t->n};
     run_columns(&job, 0, INVERSE, first_task, 1);
     if (job.differs < t->n)
@@ -566,7 +576,7 @@ static size_t ifma_quotient(struct krn_ntt *t, const uint8_t *a, const uint8_t *
 
 static void ifma_transform(struct krn_ntt *t, enum krn_ntt_direction direction, uint8_t *v)
 {
-    const struct ifma *f = t->twin_data;
+    const struct ifma *f = t->tables;
     struct job job = {.t = t};
     vec *work = f->work[0];
     uint8_t eight[LANES * KRN_FR_BYTES];
@@ -598,8 +608,10 @@ static void ifma_transform(struct krn_ntt *t, enum krn_ntt_direction direction, 
 }
 
 const struct ntt_twin ntt_twin_ifma = {
-    .bytes = ifma_bytes,
+    .table_bytes = ifma_table_bytes,
+    .work_bytes = ifma_work_bytes,
     .init = ifma_init,
+    .use = ifma_use,
     .quotient = ifma_quotient,
     .transform = ifma_transform,
 };

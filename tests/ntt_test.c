@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/memory.h"
 #include "kernels/ntt.h"
 #include "tests/vectors.h"
 
@@ -193,11 +194,14 @@ static size_t run_quotient(struct quotient *q, unsigned threads, const struct kr
 {
     struct krn_pool *pool = krn_pool_new(threads);
     struct krn_ntt *t = pool == NULL ? NULL : krn_ntt_new(q->curve, q->log, pool);
-    if (t == NULL) {
+    void *work = t == NULL ? NULL : krn_memory_map(krn_ntt_work_bytes(t));
+    if (work == NULL) {
         printf("no memory\n");
         exit(1);
     }
+    krn_ntt_use(t, work);
     size_t row = krn_ntt_quotient(t, (uint8_t *)q->a, (uint8_t *)q->b, (const uint8_t *)c, (uint8_t *)q->h);
+    krn_memory_unmap(work, krn_ntt_work_bytes(t));
     krn_ntt_free(t);
     krn_pool_free(pool);
     return row;
