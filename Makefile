@@ -5,19 +5,22 @@
 # tests/*_test.c are test programs, tests/bench/*_bench.c benchmarks, tests/fuzz/*_fuzz.c fuzz targets.
 
 VARIANT ?= release
+PREFIX ?= /usr/local
 B := build/$(VARIANT)
 CC := gcc
 CLANG := clang
 NVCC ?= $(shell command -v nvcc 2>/dev/null || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
-# CUDA=0 builds without the GPU back end even where nvcc is there.
-CUDA ?= $(if $(NVCC),1,0)
+# The GPU back end is built where there is a compiler for it and a GPU to run it; CUDA=1 builds it on a machine without
+# a GPU (the programs then start on the CPU), CUDA=0 leaves it out.
+CUDA ?= $(if $(and $(NVCC),$(wildcard /dev/nvidiactl /proc/driver/nvidia)),1,0)
 CUDA_ARCH ?= -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 -gencode arch=compute_90,code=compute_90
 
 WARN := -Wall -Wextra -Werror -Wstrict-prototypes -Wmissing-prototypes -Wshadow -Wvla -Wno-unused-function
 FLAGS.release := -O2
 FLAGS.asan := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 FLAGS.tsan := -O1 -fsanitize=thread
-CFLAGS := -std=c11 -D_GNU_SOURCE -g $(WARN) $(FLAGS.$(VARIANT)) -I. -pthread -fno-strict-aliasing
+CFLAGS := -std=c11 -D_GNU_SOURCE -g $(WARN) $(FLAGS.$(VARIANT)) -I. -pthread -fno-strict-aliasing \
+	-fPIC -fvisibility=hidden
 LDFLAGS := -pthread $(filter -fsanitize%,$(FLAGS.$(VARIANT)))
 LIBS := -ljansson -luring -lnuma -lm
 ifneq ($(VARIANT),release)
@@ -56,11 +59,11 @@ endif
 NVFLAGS := -O3 -std=c++17 -I. --expt-relaxed-constexpr -Xcompiler -Wall $(CUDA_ARCH)
 
 .DEFAULT_GOAL := all
-.PHONY: all help deps demo test test-gpu bench bench-gpu fuzz soak clean programs tests
+.PHONY: all help deps install demo test test-gpu bench bench-gpu fuzz soak clean programs tests
 .SECONDARY:
 
 all: programs               ## build the programs
-programs: $(PROGRAMS) $(B)/pinwheel
+programs: $(PROGRAMS) $(B)/pinwheel $(B)/libpinwheel-synth.so
 tests: programs $(TESTS) $(TEST_HELPERS)
 
 help:                       ## list the targets
@@ -91,6 +94,15 @@ bench-gpu: $(GPU_BENCHES)   ## GPU speed beside its floor, one table
 fuzz: deps                  ## long fuzzing of the parsers (FUZZ_SECONDS per target, default 300)
 	@$(MAKE) --no-print-directory -j$$(nproc) $(FUZZERS)
 	@tests/fuzz/run $${FUZZ_SECONDS:-300}
+
+install: programs $(B)/pinwheel-synth.pc   ## install under PREFIX (default /usr/local), below DESTDIR where that is set
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/pkgconfig include share/man/man3)
+	install -m 755 $(PROGRAMS) $(B)/pinwheel $(DESTDIR)$(PREFIX)/bin
+	install -m 644 $(B)/libpinwheel-synth.so $(DESTDIR)$(PREFIX)/lib/libpinwheel-synth.so.1
+	ln -sf libpinwheel-synth.so.1 $(DESTDIR)$(PREFIX)/lib/libpinwheel-synth.so
+	install -m 644 synth/pinwheel-synth.h $(DESTDIR)$(PREFIX)/include
+	install -m 644 $(B)/pinwheel-synth.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	install -m 644 docs/man/pinwheel-synth.3 $(DESTDIR)$(PREFIX)/share/man/man3
 
 clean:                      ## remove build/
 	rm -rf build
@@ -124,6 +136,15 @@ $(B)/pinwheel-tool: $(B)/launcher/main.o $(B)/liblauncher.a $(B)/libgpud.a $(B)/
 $(B)/pinwheel: launcher/pinwheel
 	@mkdir -p $(@D)
 	install -m 755 $< $@
+
+# The library for foreign producers; nothing but its interface is visible.
+$(B)/synth/shim.o: $(wildcard synth/shim/*)
+$(B)/libpinwheel-synth.so: $(B)/synth/foreign.o $(B)/libsynth.a $(B)/libformats.a $(B)/libshm.a $(KERNELS)
+	$(link) -shared -Wl,-soname,libpinwheel-synth.so.1
+	ln -sf libpinwheel-synth.so $(B)/libpinwheel-synth.so.1
+$(B)/pinwheel-synth.pc: synth/pinwheel-synth.pc.in
+	@mkdir -p $(@D)
+	sed 's|@PREFIX@|$(PREFIX)|' $< >$@
 
 $(B)/tests/%: $(B)/tests/%.o $(ARCHIVES)
 	@mkdir -p $(@D)

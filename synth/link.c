@@ -3,30 +3,12 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/time.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "shm/peer.h"
+#include "synth/ask.h"
 
-enum { HEADER = 4, REPLY_MAX = 1024, PATIENCE_S = 2 };
-
-static int connect_to(const char *path) {
-    struct sockaddr_un addr = {.sun_family = AF_UNIX};
-    size_t n = strlen(path);
-    if (n >= sizeof addr.sun_path) return -ENAMETOOLONG;
-    memcpy(addr.sun_path, path, n);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0) return -errno;
-    struct timeval patience = {.tv_sec = PATIENCE_S};
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-    if (connect(fd, (struct sockaddr *)&addr, sizeof addr) == 0) return fd;
-    int rc = -errno;
-    close(fd);
-    return rc;
-}
+enum { HEADER = 4, REPLY_MAX = 1024, PATIENCE_MS = 2000 };
 
 static int say_hello(int fd, uint32_t peer, int own_eventfd) {
     char frame[HEADER + 64];
@@ -62,7 +44,7 @@ static int hear_reply(int fd, int *eventfd) {
 
 int synth_link_open(const char *socket_path, uint32_t peer, int own_eventfd, int *daemon_eventfd) {
     *daemon_eventfd = -1;
-    int fd = connect_to(socket_path);
+    int fd = synth_connect(socket_path, PATIENCE_MS);
     if (fd < 0) return fd;
     int rc = say_hello(fd, peer, own_eventfd);
     if (rc == 0) rc = hear_reply(fd, daemon_eventfd);
