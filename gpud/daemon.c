@@ -169,10 +169,10 @@ static int sleep_and_dispatch(struct gpud_daemon *d, uint32_t seen, uint64_t unt
 /* One turn: look at everything, then sleep. */
 static int turn(struct gpud_daemon *d, struct gpud_error *err) {
     uint32_t seen = shm_bell_read(&d->region.super->bell);      /* before the look: what comes after wakes us */
-    uint64_t now = shm_host_now_ns(), workers_ns;
+    uint64_t now = shm_host_now_ns();
     bool belt = now >= d->belt_ns;
     if (belt) d->belt_ns = now + BELT_S * SECOND_NS;
-    if (gpud_workers_scan(&d->workers, belt, &workers_ns, err)) return -1;
+    uint64_t workers_ns = gpud_workers_scan(&d->workers, belt);
     uint64_t waiting_ns = gpud_serve_waiting(d, now), stalled_ns = gpud_sock_expire(&d->sock, now);
     pass_on(d);
     if (!d->ready && check_ready(d, err)) return -1;
@@ -185,7 +185,7 @@ static int turn(struct gpud_daemon *d, struct gpud_error *err) {
 /* Tells everyone, and gives workers and devices LEAVE_S to end what they do. */
 static void stop(struct gpud_daemon *d) {
     struct gpud_error err;
-    uint64_t again, kill_at = shm_host_now_ns() + LEAVE_S * SECOND_NS;
+    uint64_t kill_at = shm_host_now_ns() + LEAVE_S * SECOND_NS;
     bool killed = false;
     atomic_store(&d->region.super->stopping, 1);
     d->workers.stopping = true;
@@ -201,7 +201,8 @@ static void stop(struct gpud_daemon *d) {
             killed = true;
             kill_at = now + LEAVE_S * SECOND_NS;
         }
-        if (sleep_and_dispatch(d, seen, kill_at, &err) || gpud_workers_scan(&d->workers, false, &again, &err)) break;
+        if (sleep_and_dispatch(d, seen, kill_at, &err)) break;
+        gpud_workers_scan(&d->workers, false);
     }
 }
 

@@ -66,8 +66,12 @@ static int open_device(struct gpud_device *d) {
     return d->registers ? register_region(d) : 0;
 }
 
-static void close_device(struct gpud_device *d) {
+static void free_publics(struct gpud_device *d) {
     for (int i = 0; i < GPUD_DEPTH; i++) free(d->flights[i].publics);
+}
+
+static void close_device(struct gpud_device *d) {
+    free_publics(d);
     if (!d->device) return;
     for (uint32_t i = 0; i < GPUD_MAX_CIRCUITS; i++)
         if (d->keys[i]) d->work->backend->key_free(d->keys[i]);
@@ -293,7 +297,10 @@ static void *run(void *arg) {
         else
             wait_for_kick(d->work, kicks);
     }
-    if (gpud_work_failed(d->work, NULL)) return NULL;   /* a device in doubt is left to the exit of the process */
+    if (gpud_work_failed(d->work, NULL)) {      /* a device in doubt is left to the exit of the process */
+        free_publics(d);
+        return NULL;
+    }
     while (d->n_flights) finish_oldest(d);
     close_device(d);
     return NULL;

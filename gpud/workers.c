@@ -119,15 +119,6 @@ static int spawn(struct gpud_workers *w, uint32_t node, pid_t *pid) {
     return rc;
 }
 
-static int start_worker(struct gpud_workers *w, uint32_t seat, struct gpud_error *err) {
-    pid_t pid;
-    int rc = spawn(w, w->seats[seat].node, &pid);
-    if (rc) return gpud_fail(err, "cannot start %s: %s", w->program, strerror(rc));
-    int member = add_member(w, pid, sys_pidfd_open(pid), true);     /* never full: a seat has room */
-    sit_down(w, member, seat);
-    return 0;
-}
-
 /* Seconds to wait before the next start: none after a long life or the first death, then 0.1, 0.2, ... 30. */
 static uint64_t backoff_ns(unsigned failures) {
     if (failures < 2) return 0;
@@ -135,17 +126,26 @@ static uint64_t backoff_ns(unsigned failures) {
     return ns < MAX_BACKOFF_S * SECOND_NS ? ns : MAX_BACKOFF_S * SECOND_NS;
 }
 
-static int fill_seats(struct gpud_workers *w, uint64_t now, uint64_t *again_ns, struct gpud_error *err) {
+static void start_worker(struct gpud_workers *w, uint32_t seat, uint64_t now) {
+    struct gpud_seat *s = &w->seats[seat];
+    pid_t pid;
+    int rc = spawn(w, s->node, &pid);
+    if (rc == 0) {
+        sit_down(w, add_member(w, pid, sys_pidfd_open(pid), true), seat);   /* never full: a seat has room */
+        return;
+    }
+    snprintf(w->last_death, sizeof w->last_death, "cannot start %.100s: %s", w->program, strerror(rc));
+    gpud_log("%s", w->last_death);
+    s->failures++;
+    s->next_start_ns = now + backoff_ns(s->failures);
+}
+
+static void fill_seats(struct gpud_workers *w, uint64_t now, uint64_t *again_ns) {
     for (uint32_t i = 0; i < w->n_seats && !w->stopping; i++) {
         struct gpud_seat *s = &w->seats[i];
-        if (s->member >= 0) continue;
-        if (s->next_start_ns <= now) {
-            if (start_worker(w, i, err)) return -1;
-        } else if (s->next_start_ns < *again_ns) {
-            *again_ns = s->next_start_ns;
-        }
+        if (s->member < 0 && s->next_start_ns <= now) start_worker(w, i, now);
+        if (s->member < 0 && s->next_start_ns < *again_ns) *again_ns = s->next_start_ns;
     }
-    return 0;
 }
 
 /* ---- death ---- */
@@ -300,9 +300,8 @@ static void see_job(struct gpud_workers *w, struct gpud_member *m, uint64_t now,
     }
 }
 
-int gpud_workers_scan(struct gpud_workers *w, bool all_alive, uint64_t *again_ns, struct gpud_error *err) {
-    uint64_t now = shm_host_now_ns();
-    *again_ns = UINT64_MAX;
+uint64_t gpud_workers_scan(struct gpud_workers *w, bool all_alive) {
+    uint64_t now = shm_host_now_ns(), again_ns = UINT64_MAX;
     for (uint32_t i = 0; i < w->n_members; i++)
         if (w->members[i].used) see_leave(w, &w->members[i]);
     for (uint32_t i = 0; i < w->region->n_peers; i++) see_peer(w, i);
@@ -312,9 +311,10 @@ int gpud_workers_scan(struct gpud_workers *w, bool all_alive, uint64_t *again_ns
         if (all_alive && m->peer >= 0 && !m->child && shm_peer_lives(w->region, (uint32_t)m->peer) == 0)
             gpud_workers_died(w, i);
         else
-            see_job(w, m, now, again_ns);
+            see_job(w, m, now, &again_ns);
     }
-    return fill_seats(w, now, again_ns, err);
+    fill_seats(w, now, &again_ns);
+    return again_ns;
 }
 
 /* ---- the rest ---- */

@@ -54,9 +54,9 @@ int gpud_workers_open(struct gpud_workers *w, struct shm_region *region, struct 
 /* Closes descriptors; the processes live on. */
 void gpud_workers_close(struct gpud_workers *w);
 
-/* Looks at the peer table for joins and (all_alive) deaths, at time limits and at empty seats. Sets *again_ns to when it
- * must look again at the latest (UINT64_MAX: no need). -1 with err: a worker cannot be started at all. */
-int gpud_workers_scan(struct gpud_workers *w, bool all_alive, uint64_t *again_ns, struct gpud_error *err);
+/* Looks at the peer table for joins and (all_alive) deaths, at time limits and at empty seats. Returns when it must look
+ * again at the latest (UINT64_MAX: no need). A worker that cannot be started counts as one that died at once. */
+uint64_t gpud_workers_scan(struct gpud_workers *w, bool all_alive);
 
 /* The event of a member: it is dead. Its slots and jobs are taken back. */
 void gpud_workers_died(struct gpud_workers *w, uint32_t member);

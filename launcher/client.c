@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "gpud/paths.h"
+#include "shm/region.h"
 
 enum { RETRY_MS = 50, REPLY_S = 10 };
 
@@ -33,6 +34,20 @@ enum launcher_exit launcher_client_open(struct launcher_client *c, const char *i
     c->fd = fd;
     launcher_client_patience(c, REPLY_S);
     return LAUNCHER_OK;
+}
+
+static void pause_ms(long ms) {
+    struct timespec t = {.tv_nsec = ms * 1000000};
+    nanosleep(&t, NULL);
+}
+
+enum launcher_exit launcher_client_reach(struct launcher_client *c, const char *instance, struct gpud_error *err) {
+    for (int waited_ms = 0;; waited_ms += RETRY_MS) {
+        enum launcher_exit rc = launcher_client_open(c, instance, err);
+        bool between = rc == LAUNCHER_UNREACHABLE && shm_region_daemon_lives(instance) != -1;
+        if (!between || waited_ms >= LAUNCHER_PATIENCE_S * 1000) return rc;
+        pause_ms(RETRY_MS);
+    }
 }
 
 void launcher_client_close(struct launcher_client *c) {
@@ -115,33 +130,18 @@ enum launcher_exit launcher_client_ask(struct launcher_client *c, struct fmt_jso
     return LAUNCHER_UNREACHABLE;
 }
 
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static void pause_ms(long ms) {
-    struct timespec t = {.tv_nsec = ms * 1000000};
-    nanosleep(&t, NULL);
-}
-
 enum launcher_exit launcher_client_wait(struct launcher_client *c, uint64_t id, struct fmt_json **reply,
                                         struct gpud_error *err) {
     char instance[SHM_INSTANCE_MAX];
-    snprintf(instance, sizeof instance, "%s", c->instance);
-    for (double lost = 0;;) {
-        if (c->fd >= 0) {
-            struct fmt_json *request = fmt_json_object();
-            fmt_json_set_string(request, "type", "wait");
-            fmt_json_set_int(request, "id", (int64_t)id);
-            launcher_client_patience(c, 0);
-            enum launcher_exit rc = launcher_client_ask(c, request, reply, err);
-            if (rc != LAUNCHER_UNREACHABLE || c->fd >= 0) return rc;     /* c->fd: it said itself that it stops */
-            lost = now();
-        }
-        if (launcher_client_open(c, instance, err) == LAUNCHER_OK) continue;
-        if (now() - lost > LAUNCHER_PATIENCE_S) return LAUNCHER_UNREACHABLE;
-        pause_ms(RETRY_MS);
+    memcpy(instance, c->instance, sizeof instance);
+    for (;;) {
+        struct fmt_json *request = fmt_json_object();
+        fmt_json_set_string(request, "type", "wait");
+        fmt_json_set_int(request, "id", (int64_t)id);
+        launcher_client_patience(c, 0);
+        enum launcher_exit rc = launcher_client_ask(c, request, reply, err);
+        if (rc != LAUNCHER_UNREACHABLE || c->fd >= 0) return rc;        /* c->fd: it said itself that it stops */
+        rc = launcher_client_reach(c, instance, err);
+        if (rc) return rc;
     }
 }

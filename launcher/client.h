@@ -19,6 +19,10 @@ struct launcher_client {
 enum launcher_exit launcher_client_open(struct launcher_client *c, const char *instance, struct gpud_error *err);
 void launcher_client_close(struct launcher_client *c);
 
+/* The same for a service that may be between two daemons: as long as its region is there, for LAUNCHER_PATIENCE_S. */
+enum { LAUNCHER_PATIENCE_S = 30 };
+enum launcher_exit launcher_client_reach(struct launcher_client *c, const char *instance, struct gpud_error *err);
+
 /* How long a reply may take, 10 s at first; 0: as long as it takes. A daemon that hangs is unreachable then. */
 void launcher_client_patience(struct launcher_client *c, int seconds);
 
@@ -27,8 +31,7 @@ void launcher_client_patience(struct launcher_client *c, int seconds);
 enum launcher_exit launcher_client_ask(struct launcher_client *c, struct fmt_json *request, struct fmt_json **reply,
                                        struct gpud_error *err);
 
-/* Waits for a job. A daemon that dies meanwhile is waited for, and asked again, for LAUNCHER_PATIENCE_S. */
-enum { LAUNCHER_PATIENCE_S = 60 };
+/* Waits for a job. A daemon that dies meanwhile is waited for, and the next one is asked again. */
 enum launcher_exit launcher_client_wait(struct launcher_client *c, uint64_t id, struct fmt_json **reply,
                                         struct gpud_error *err);
 

@@ -188,7 +188,7 @@ enum launcher_exit launcher_each(const struct launcher_options *o, struct gpud_e
     if (mkdir(o->out, 0777) && errno != EEXIST)
         gpud_fail(err, "%s: %s", o->out, strerror(errno));
     else
-        rc = launcher_client_open(&r.client, o->instance, err);
+        rc = launcher_client_reach(&r.client, o->instance, err);
     if (rc == LAUNCHER_OK) {
         rc = run_all(&r, err);
         launcher_client_close(&r.client);

@@ -66,7 +66,7 @@ enum launcher_exit launcher_submit(const struct launcher_options *o, struct gpud
         gpud_fail(err, "one file at a time, or --each FILE... --out FOLDER");
         return LAUNCHER_USAGE;
     }
-    enum launcher_exit rc = launcher_client_open(&c, o->instance, err);
+    enum launcher_exit rc = launcher_client_reach(&c, o->instance, err);
     if (rc) return rc;
     rc = launcher_jobs_submit(&c, o->args[0], o->args[1], o->priority, &id, err);
     if (rc == LAUNCHER_OK) printf("%llu\n", (unsigned long long)id);
@@ -145,7 +145,7 @@ enum launcher_exit launcher_wait(const struct launcher_options *o, struct gpud_e
         gpud_fail(err, "wait ID, or wait ID proof.json public.json");
         return LAUNCHER_USAGE;
     }
-    enum launcher_exit rc = launcher_client_open(&c, o->instance, err);
+    enum launcher_exit rc = launcher_client_reach(&c, o->instance, err);
     if (rc) return rc;
     rc = launcher_jobs_fetch(&c, id, o->args[1], o->args[2], o->times, err);
     launcher_client_close(&c);
@@ -159,7 +159,7 @@ enum launcher_exit launcher_cancel(const struct launcher_options *o, struct gpud
     struct fmt_json *reply;
     uint64_t id;
     if (parse_id(o->args[0], &id, err)) return LAUNCHER_USAGE;
-    enum launcher_exit rc = launcher_client_open(&c, o->instance, err);
+    enum launcher_exit rc = launcher_client_reach(&c, o->instance, err);
     if (rc) return rc;
     rc = launcher_client_ask(&c, request_of_id("cancel", id), &reply, err);
     if (rc == LAUNCHER_OK) fmt_json_free(reply);

@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         if (!memchr(err.text, 0, sizeof err.text) || !err.text[0]) abort();
         return 0;
     }
-    if (req.type > GPUD_HELLO || req.priority >= GPUD_PRIORITIES || req.peer >= SHM_MAX_PEERS) abort();
+    if (req.type > GPUD_HELLO || req.priority >= GPUD_PRIORITIES || req.peer > SHM_NOBODY) abort();
     if (!memchr(req.circuit, 0, sizeof req.circuit) || !memchr(req.witness, 0, sizeof req.witness)) abort();
     if (req.type == GPUD_SUBMIT && req.witness[0] && req.witness[0] != '/') abort();
     if (req.timeout_ms < -1 || req.id > INT64_MAX) abort();

@@ -1,0 +1,443 @@
+/* The device thread against a back end that does as it is told: the order of begin and finish, the overlap, priorities, what
+ * becomes of slots and jobs when a proof is wrong, a row differs, the device fails or a job is cancelled. The back end's good
+ * proofs are snarkjs's, so that they pass the check that every proof must pass. */
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "formats/snarkjs.h"
+#include "gpud/device.h"
+#include "gpud/result.h"
+#include "shm/host.h"
+#include "synth/producer.h"
+
+#define CASE "tests/data/cases/mul2_bn128/"
+
+enum { SLOTS = 6, MAX_CALLS = 64, DEADLINE_S = 20 };
+
+static int failures;
+
+#define CHECK(cond)                                                            \
+    do {                                                                       \
+        if (!(cond)) {                                                         \
+            printf("%s:%d: not so: %s\n", __FILE__, __LINE__, #cond);          \
+            failures++;                                                        \
+        }                                                                      \
+    } while (0)
+
+/* ---- the back end ---- */
+
+struct krn_job {
+    int number;     /* of its begin */
+};
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool uploads;                       /* what uploaded() returns */
+    int finish_allowed;                 /* finishes that may go on; -1: all */
+    enum krn_result result[MAX_CALLS];  /* of each begin; KRN_INVALID: a proof that does not verify */
+    int error_at;                       /* begin whose finish fails with an error; -1: none */
+    struct krn_proof good;
+    const uint8_t *w[MAX_CALLS];        /* of each begin: which slot */
+    char calls[4 * MAX_CALLS];          /* "b0 b1 f0 ..." */
+    int begun;
+    struct krn_job jobs[MAX_CALLS];
+} fake = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER, .finish_allowed = -1, .error_at = -1};
+
+static void note(char what, int number) {
+    size_t n = strlen(fake.calls);
+    snprintf(fake.calls + n, sizeof fake.calls - n, "%c%d ", what, number);
+    pthread_cond_broadcast(&fake.changed);
+}
+
+static int fake_count(char err[KRN_ERR_TEXT]) {
+    (void)err;
+    return 1;
+}
+static struct krn_device *fake_open(int index, unsigned threads, char err[KRN_ERR_TEXT]) {
+    (void)index, (void)threads, (void)err;
+    return (struct krn_device *)&fake;
+}
+static void fake_close(struct krn_device *dev) {
+    (void)dev;
+}
+static struct krn_dev_key *fake_key_load(struct krn_device *dev, const struct krn_key *key, char err[KRN_ERR_TEXT]) {
+    (void)dev, (void)key, (void)err;
+    return (struct krn_dev_key *)&fake;
+}
+static void fake_key_free(struct krn_dev_key *key) {
+    (void)key;
+}
+static int fake_register(struct krn_device *dev, void *base, size_t bytes) {
+    (void)dev, (void)base, (void)bytes;
+    return 0;
+}
+static void fake_unregister(struct krn_device *dev, void *base, size_t bytes) {
+    (void)dev, (void)base, (void)bytes;
+}
+static struct krn_job *fake_begin(struct krn_dev_key *key, const struct krn_vectors *v, const uint8_t r[KRN_FR_BYTES],
+                                  const uint8_t s[KRN_FR_BYTES], char err[KRN_ERR_TEXT]) {
+    (void)key, (void)r, (void)s, (void)err;
+    pthread_mutex_lock(&fake.lock);
+    int n = fake.begun++;
+    fake.jobs[n].number = n;
+    fake.w[n] = v->w;
+    note('b', n);
+    pthread_mutex_unlock(&fake.lock);
+    return &fake.jobs[n];
+}
+static int fake_uploaded(struct krn_job *job) {
+    (void)job;
+    return fake.uploads;
+}
+static int fake_finish(struct krn_job *job, struct krn_proof *proof, struct krn_times *times, uint64_t *row,
+                       char err[KRN_ERR_TEXT]) {
+    pthread_mutex_lock(&fake.lock);
+    while (fake.finish_allowed == 0) pthread_cond_wait(&fake.changed, &fake.lock);
+    if (fake.finish_allowed > 0) fake.finish_allowed--;
+    note('f', job->number);
+    enum krn_result result = fake.result[job->number];
+    bool error = job->number == fake.error_at;
+    pthread_mutex_unlock(&fake.lock);
+    *proof = fake.good;
+    memset(times, 0, sizeof *times);
+    *row = 17;
+    if (error) {
+        snprintf(err, KRN_ERR_TEXT, "the fake is broken");
+        return -5;
+    }
+    if (result == KRN_INVALID) memcpy(proof->c, proof->a, sizeof proof->c);
+    return result == KRN_ROW_DIFFERS ? KRN_ROW_DIFFERS : KRN_OK;
+}
+
+static const struct krn_backend backend = {
+    "fake", fake_count, fake_open, fake_close, fake_key_load, fake_key_free, fake_register, fake_unregister, fake_begin,
+    fake_uploaded, fake_finish,
+};
+
+/* ---- the world around it ---- */
+
+static struct gpud_circuit circuits[GPUD_MAX_CIRCUITS];
+static struct shm_region region;
+static struct gpud_work work;
+static struct gpud_device device;
+static struct synth_producer producer;
+static struct shm_waiter *waiter;
+static uint8_t *witness;
+static size_t witness_bytes;
+
+static void make_world(bool uploads) {
+    struct gpud_error err;
+    struct fmt_error why;
+    struct shm_error shm_why;
+    char instance[SHM_INSTANCE_MAX], text[160];
+    snprintf(instance, sizeof instance, "device_test%d", (int)getpid());
+    const struct shm_class slots = {.bytes = circuits[0].place.bytes_with_c, .per_node = SLOTS};
+    const struct shm_spec spec = {
+        .instance = instance, .n_classes = 1, .classes = &slots, .n_nodes = 1, .n_jobs = 64, .n_peers = 4,
+        .n_circuits = GPUD_MAX_CIRCUITS, .result_bytes = gpud_result_bytes(circuits[0].zkey.n_public), .small_pages = true,
+    };
+    if (shm_region_create(&region, &spec, &shm_why)) {
+        printf("%s\n", shm_why.text);
+        exit(1);
+    }
+    region.circuits[0].slot_bytes = circuits[0].place.bytes_with_c;
+    CHECK(gpud_work_open(&work, &region, &backend, circuits, NULL, &err) == 0);
+    CHECK(shm_waiter_open(&waiter, &region.super->bell, SHM_BACKEND_AUTO, text) == 0);
+    work.own_eventfd = shm_waiter_eventfd(waiter);
+    const struct synth_producer_options o = {.instance = instance, .kind = SYNTH_FOREIGN};
+    if (synth_producer_join(&producer, &o, &why)) {
+        printf("%s\n", why.text);
+        exit(1);
+    }
+    fake.uploads = uploads;
+    fake.finish_allowed = -1;
+    fake.error_at = -1;
+    fake.begun = 0;
+    fake.calls[0] = 0;
+    memset(fake.result, 0, sizeof fake.result);
+}
+
+static void start(void) {
+    struct gpud_error err;
+    CHECK(gpud_device_start(&device, &work, 0, 1, true, &err) == 0);
+}
+
+static void end_world(void) {
+    struct shm_error why;
+    char instance[SHM_INSTANCE_MAX];
+    gpud_work_stop(&work);
+    CHECK(gpud_device_join(&device, DEADLINE_S * 1000));
+    synth_producer_leave(&producer);
+    shm_waiter_close(waiter);
+    gpud_work_close(&work);
+    memcpy(instance, region.super->instance, sizeof instance);
+    shm_region_close(&region);
+    CHECK(shm_region_unlink(instance, &why) == 0);
+}
+
+/* A job, and its slot READY with the bundled witness (a and b are nothing to this back end). */
+static struct shm_job_ref add_job(uint32_t priority) {
+    struct shm_job_ref ref = {0};
+    struct synth_work w;
+    const struct shm_job_new j = {.priority = priority, .witness = ""};
+    CHECK(shm_job_add(&region, &j, shm_host_now_ns(), 0, &ref) == 0);
+    CHECK(synth_producer_next(&producer, NULL, NULL, DEADLINE_S * 1000, &w) == SYNTH_GOT_WORK);
+    memcpy(w.payload + circuits[0].place.w, witness, witness_bytes);
+    const struct synth_filled filled = {.n_vars = circuits[0].zkey.n_vars, .n_rows = circuits[0].zkey.n_rows};
+    CHECK(synth_producer_commit(&producer, &w, &filled) == 0);
+    return ref;
+}
+
+/* As the daemon's loop does: passes the bell on, until the job is in that state. */
+static bool reaches(struct shm_job_ref job, enum shm_job_state state) {
+    uint64_t end = shm_host_now_ns() + DEADLINE_S * 1000000000ull;
+    while (shm_job_state(&region, job) != state) {
+        struct shm_event ev[4];
+        uint32_t seen = shm_bell_read(&region.super->bell);
+        gpud_work_kick(&work);
+        if (shm_job_state(&region, job) == state) break;
+        shm_waiter_wait(waiter, seen, 100, ev, 4);
+        if (shm_host_now_ns() > end) return false;
+    }
+    return true;
+}
+
+static void allow_finishes(int n) {
+    pthread_mutex_lock(&fake.lock);
+    fake.finish_allowed = n;
+    pthread_cond_broadcast(&fake.changed);
+    pthread_mutex_unlock(&fake.lock);
+}
+
+static void wait_for_calls(const char *calls) {
+    struct timespec end;
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_sec += DEADLINE_S;
+    pthread_mutex_lock(&fake.lock);
+    while (strcmp(fake.calls, calls) != 0)
+        if (pthread_cond_timedwait(&fake.changed, &fake.lock, &end)) break;
+    if (strcmp(fake.calls, calls) != 0) {
+        printf("calls '%s', wanted '%s'\n", fake.calls, calls);
+        failures++;
+    }
+    pthread_mutex_unlock(&fake.lock);
+}
+
+static uint32_t slots_in(enum shm_slot_state state) {
+    uint32_t counts[SHM_SLOT_STATES];
+    shm_slot_count(&region, counts);
+    return counts[state];
+}
+
+/* The thread moves a slot just after the call that we waited for. */
+static bool settle_at(enum shm_slot_state state, uint32_t n) {
+    uint64_t end = shm_host_now_ns() + DEADLINE_S * 1000000000ull;
+    while (slots_in(state) != n)
+        if (shm_host_now_ns() > end) return false;
+    return true;
+}
+
+/* ---- tests ---- */
+
+static void check_result(struct shm_job_ref job) {
+    CHECK(memcmp(shm_region_result(&region, job.index), &fake.good, sizeof fake.good) == 0);
+    CHECK(memcmp(gpud_result_publics(&region, job.index), witness + KRN_FR_BYTES, KRN_FR_BYTES) == 0);
+    const struct shm_job_times *t = &region.jobs[job.index].times;
+    CHECK(t->submitted_ns <= t->synth_started_ns && t->synth_started_ns <= t->ready_ns && t->ready_ns <= t->taken_ns &&
+          t->taken_ns <= t->done_ns);
+}
+
+/* The upload of the next proof runs while the last one computes: begin(k+1) before finish(k), and never three at once. */
+static void test_overlap(void) {
+    struct shm_job_ref jobs[4];
+    make_world(true);
+    allow_finishes(0);
+    for (int i = 0; i < 4; i++) jobs[i] = add_job(1);
+    start();
+    wait_for_calls("b0 b1 ");
+    CHECK(settle_at(SHM_SLOT_UPLOADED, 2) && slots_in(SHM_SLOT_READY) == 2);
+    allow_finishes(-1);
+    for (int i = 0; i < 4; i++) CHECK(reaches(jobs[i], SHM_JOB_DONE));
+    wait_for_calls("b0 b1 f0 b2 f1 b3 f2 f3 ");
+    for (int i = 0; i < 4; i++) check_result(jobs[i]);
+    CHECK(settle_at(SHM_SLOT_FREE, SLOTS));
+    end_world();
+}
+
+/* A device that reads the slot to the end gets one proof at a time, and the slot stays its own until then. */
+static void test_no_upload(void) {
+    struct shm_job_ref jobs[3];
+    make_world(false);
+    allow_finishes(0);
+    for (int i = 0; i < 3; i++) jobs[i] = add_job(1);
+    start();
+    wait_for_calls("b0 ");
+    CHECK(slots_in(SHM_SLOT_UPLOADING) == 1 && slots_in(SHM_SLOT_READY) == 2);
+    allow_finishes(-1);
+    for (int i = 0; i < 3; i++) CHECK(reaches(jobs[i], SHM_JOB_DONE));
+    wait_for_calls("b0 f0 b1 f1 b2 f2 ");
+    end_world();
+}
+
+/* An uploaded slot can be claimed when no other is free, and the proof in flight is none the worse. */
+static void test_claim_uploaded(void) {
+    struct shm_job_ref jobs[SLOTS + 1];
+    make_world(true);
+    allow_finishes(0);
+    for (int i = 0; i < SLOTS; i++) jobs[i] = add_job(1);
+    start();
+    wait_for_calls("b0 b1 ");
+    jobs[SLOTS] = add_job(1);       /* fails by its deadline where no slot is to be had */
+    CHECK(settle_at(SHM_SLOT_UPLOADED, 1) && slots_in(SHM_SLOT_READY) == SLOTS - 1);
+    allow_finishes(-1);
+    for (int i = 0; i <= SLOTS; i++) CHECK(reaches(jobs[i], SHM_JOB_DONE));
+    end_world();
+}
+
+static void test_priorities(void) {
+    static const uint32_t priority[] = {2, 1, 0, 1, 0, 2};
+    static const int order[] = {2, 4, 1, 3, 0, 5};
+    struct shm_job_ref jobs[6];
+    struct shm_slot_ref slots[6];
+    make_world(true);
+    for (int i = 0; i < 6; i++) {
+        jobs[i] = add_job(priority[i]);
+        CHECK(shm_slot_holds(&region, shm_job_id(&region, jobs[i]), &slots[i]));
+    }
+    start();
+    for (int i = 0; i < 6; i++) CHECK(reaches(jobs[i], SHM_JOB_DONE));
+    for (int i = 0; i < 6; i++) CHECK(fake.w[i] == shm_region_payload(&region, slots[order[i]].index));
+    end_world();
+}
+
+/* One bad proof is made again; two are the witness's fault, and the slot's digest is told. */
+static void test_bad_proofs(bool uploads) {
+    make_world(uploads);
+    fake.result[0] = fake.result[2] = fake.result[3] = KRN_INVALID;
+    start();
+    struct shm_job_ref once = add_job(1);
+    CHECK(reaches(once, SHM_JOB_DONE));
+    check_result(once);
+    struct shm_job_ref twice = add_job(1);
+    CHECK(reaches(twice, SHM_JOB_FAILED));
+    CHECK(strstr(region.jobs[twice.index].error, "twice") && strstr(region.jobs[twice.index].error, "digest"));
+    struct shm_job_ref after = add_job(1);
+    CHECK(reaches(after, SHM_JOB_DONE));
+    CHECK(fake.begun == 5);
+    end_world();
+}
+
+static void test_row_differs(void) {
+    make_world(true);
+    fake.result[0] = KRN_ROW_DIFFERS;
+    start();
+    struct shm_job_ref job = add_job(1);
+    CHECK(reaches(job, SHM_JOB_FAILED));
+    CHECK(strstr(region.jobs[job.index].error, "constraint 17"));
+    CHECK(reaches(add_job(1), SHM_JOB_DONE));
+    end_world();
+}
+
+/* A device in doubt: the daemon is told, nothing is settled, and what was in flight is found again by the next daemon. */
+static void test_device_fails(void) {
+    struct gpud_error err;
+    make_world(true);
+    fake.error_at = 0;
+    allow_finishes(0);
+    struct shm_job_ref first = add_job(1), second = add_job(1);
+    start();
+    wait_for_calls("b0 b1 ");
+    allow_finishes(-1);
+    CHECK(gpud_device_join(&device, DEADLINE_S * 1000));
+    CHECK(gpud_work_failed(&work, &err) && strstr(err.text, "the fake is broken"));
+    CHECK(shm_job_state(&region, first) == SHM_JOB_PROVING && shm_job_state(&region, second) == SHM_JOB_PROVING);
+    CHECK(shm_slot_recover(&region) == 2 && shm_job_recover(&region) == 2);
+    CHECK(shm_job_state(&region, first) == SHM_JOB_SYNTHESIS);
+    end_world();
+}
+
+static void test_cancel(bool uploads) {
+    make_world(uploads);
+    allow_finishes(0);
+    struct shm_job_ref flying = add_job(1), ready = add_job(1);
+    start();
+    wait_for_calls(uploads ? "b0 b1 " : "b0 ");
+    CHECK(shm_job_cancel(&region, flying) == 0 && shm_job_cancel(&region, ready) == 0);
+    allow_finishes(-1);
+    CHECK(reaches(add_job(1), SHM_JOB_DONE));
+    CHECK(shm_job_state(&region, flying) == SHM_JOB_CANCELLED && shm_job_state(&region, ready) == SHM_JOB_CANCELLED);
+    CHECK(settle_at(SHM_SLOT_FREE, SLOTS));
+    end_world();
+}
+
+/* What is wrong with a slot is found before the device sees it. */
+static void test_checks(void) {
+    struct shm_slot_desc good = {.n_vars = circuits[0].zkey.n_vars, .n_rows = circuits[0].zkey.n_rows}, d;
+    struct gpud_error err;
+    make_world(true);
+    memcpy(shm_region_payload(&region, 0), witness, witness_bytes);
+    CHECK(gpud_work_check(&work, 0, &good, &err) == 0);
+    d = good, d.circuit = 1;
+    CHECK(gpud_work_check(&work, 0, &d, &err) && strstr(err.text, "circuit 1"));
+    d = good, d.circuit = UINT32_MAX;
+    CHECK(gpud_work_check(&work, 0, &d, &err));
+    d = good, d.n_vars++;
+    CHECK(gpud_work_check(&work, 0, &d, &err));
+    d = good, d.n_rows--;
+    CHECK(gpud_work_check(&work, 0, &d, &err));
+    d = good, d.flags = SHM_SLOT_HAS_C | 2;
+    CHECK(gpud_work_check(&work, 0, &d, &err) && strstr(err.text, "flags"));
+    d = good, d.flags = SHM_SLOT_HAS_C;
+    CHECK(gpud_work_check(&work, 0, &d, &err) == 0);
+    CHECK(gpud_work_vectors(&work, 0, &d).c == shm_region_payload(&region, 0) + circuits[0].place.c);
+    CHECK(gpud_work_vectors(&work, 0, &good).c == NULL);
+    uint64_t before = gpud_work_digest(&work, 0, &good);
+    for (uint64_t i = 0; i < circuits[0].place.bytes; i += 1000) {
+        shm_region_payload(&region, 0)[i] ^= 0x40;
+        CHECK(gpud_work_digest(&work, 0, &good) != before);
+        shm_region_payload(&region, 0)[i] ^= 0x40;
+    }
+    CHECK(gpud_work_digest(&work, 0, &good) == before);
+    memcpy(shm_region_payload(&region, 0) + 3 * KRN_FR_BYTES, circuits[0].zkey.curve->r, KRN_FR_BYTES);
+    CHECK(gpud_work_check(&work, 0, &good, &err) && strstr(err.text, "signal 3"));
+    start();
+    end_world();
+}
+
+static void load_case(void) {
+    const struct gpud_circuit_spec spec = {.name = "mul2", .zkey = CASE "mul2_final.zkey"};
+    struct gpud_error err = {""};
+    struct fmt_error why = {""};
+    if (gpud_circuit_open(&circuits[0], &spec, 1, &err) ||
+        fmt_proof_read(CASE "proof.json", circuits[0].zkey.curve, &fake.good, &why)) {
+        printf("%s%s\n", err.text, why.text);
+        exit(1);
+    }
+    witness_bytes = (size_t)circuits[0].zkey.n_vars * KRN_FR_BYTES;
+    FILE *f = fopen(CASE "mul2.wtns", "rb");
+    witness = malloc(witness_bytes);
+    if (!f || fseek(f, -(long)witness_bytes, SEEK_END) || fread(witness, witness_bytes, 1, f) != 1) exit(1);
+    fclose(f);
+}
+
+int main(void) {
+    load_case();
+    test_overlap();
+    test_no_upload();
+    test_claim_uploaded();
+    test_priorities();
+    for (int uploads = 0; uploads < 2; uploads++) {
+        test_bad_proofs(uploads);
+        test_cancel(uploads);
+    }
+    test_row_differs();
+    test_device_fails();
+    test_checks();
+    gpud_circuit_close(&circuits[0]);
+    free(witness);
+    return failures != 0;
+}
