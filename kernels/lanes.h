@@ -239,6 +239,16 @@ KRN_FN void lanes_transpose(lanes_v *v)
     }
 }
 
+/* Lane i gets lane i + k. */
+KRN_FN void lanes_rotate(lanes_v *r, const lanes_v *a, const int k, const int n)
+{
+    const lanes_v lane = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
+    const lanes_v from = _mm512_and_si512(_mm512_add_epi64(lane, lanes_set((uint64_t)k)), lanes_set(LANES - 1));
+    KRN_UNROLL
+    for (int j = 0; j < n; j++)
+        r[j] = _mm512_permutexvar_epi64(from, a[j]);
+}
+
 /* words: vectors of the 64-bit words of eight numbers; r: their limbs. */
 KRN_FN void lanes_from_words(lanes_v *r, const lanes_v *words, const int n_words, const int n)
 {
