@@ -8,7 +8,7 @@ bin=$PWD/${PINWHEEL_BUILD:-build/release}
 pinwheel=$bin/pinwheel
 cases=$PWD/tests/data/cases
 tmp=$(mktemp -d)
-export XDG_RUNTIME_DIR=$tmp/run XDG_STATE_HOME=$tmp/state
+export XDG_RUNTIME_DIR=$tmp/run XDG_STATE_HOME=$tmp/state PINWHEEL_REGISTRY=$tmp/registry
 export PINWHEEL_INSTANCE=${0##*/}
 PINWHEEL_INSTANCE=${PINWHEEL_INSTANCE%.sh}$$
 mkdir -m 700 "$XDG_RUNTIME_DIR"
