@@ -350,19 +350,31 @@ uint32_t shm_job_disown(struct shm_region *r, uint32_t peer, const char *why) {
     return n;
 }
 
+/* What a job becomes when the daemon that had it is dead. What a worker has, living or dead, stays. */
+static enum shm_job_state recovered(struct shm_region *r, uint32_t index, shm_ctl c) {
+    uint64_t id = shm_job_id(r, (struct shm_job_ref){index, shm_ctl_gen(c)});
+    switch (shm_ctl_state(c)) {
+    case SHM_JOB_FILLING:
+        return SHM_JOB_FREE;
+    case SHM_JOB_SYNTHESIS:     /* handed on by a slot; where it is gone the daemon died amid a retry or a quarantine */
+        return is_worked_on(r, c, id) || shm_slot_holds(r, id, NULL) ? SHM_JOB_SYNTHESIS : SHM_JOB_QUEUED;
+    case SHM_JOB_FAILING:
+        return is_worked_on(r, c, id) ? SHM_JOB_FAILING : SHM_JOB_QUEUED;
+    case SHM_JOB_PROVING:
+        return shm_slot_holds(r, id, NULL) ? SHM_JOB_SYNTHESIS : SHM_JOB_QUEUED;
+    default:
+        return (enum shm_job_state)shm_ctl_state(c);
+    }
+}
+
 static bool recover_one(struct shm_region *r, uint32_t index) {
     struct shm_job *j = &r->jobs[index];
     shm_ctl c = shm_load_acq(&j->ctl);
-    struct shm_job_ref ref = {index, shm_ctl_gen(c)};
-    if (shm_ctl_state(c) == SHM_JOB_FILLING)
-        shm_job_move(j, c, SHM_JOB_FREE, SHM_NOBODY);                                   /* model: job_recover */
-    if (shm_ctl_state(c) == SHM_JOB_FAILING && shm_ctl_owner(c) == SHM_NOBODY)
-        return shm_job_move(j, c, SHM_JOB_QUEUED, SHM_NOBODY);                          /* model: job_recover */
-    if (shm_ctl_state(c) != SHM_JOB_PROVING)
-        return false;
-    if (shm_slot_holds(r, shm_job_id(r, ref), NULL))
-        return shm_job_move(j, c, SHM_JOB_SYNTHESIS, SHM_NOBODY);                       /* model: job_recover */
-    return shm_job_move(j, c, SHM_JOB_QUEUED, SHM_NOBODY);                              /* model: job_recover */
+    enum shm_job_state state = recovered(r, index, c);
+    bool back = state != SHM_JOB_FREE && state != (enum shm_job_state)shm_ctl_state(c);
+    if (state != (enum shm_job_state)shm_ctl_state(c))
+        back &= shm_job_move(j, c, state, SHM_NOBODY);                                  /* model: job_recover */
+    return back;
 }
 
 uint32_t shm_job_recover(struct shm_region *r) {

@@ -81,15 +81,16 @@ int shm_job_settle(struct shm_region *r, struct shm_job_ref job, struct shm_slot
  * has claimed the slot meanwhile the job -> QUEUED; -ESTALE. */
 int shm_job_retry(struct shm_region *r, struct shm_job_ref job, struct shm_slot_ref slot);
 /* Orphans: jobs in SYNTHESIS or FAILING of a worker that does not work on them and that no slot holds (its slot went to
- * quarantine). attempts + 1, then QUEUED, or FAILED with `why` at max_attempts. Returns how many. */
+ * quarantine). attempts + 1, then QUEUED, or FAILED with `why` at max_attempts. Returns how many. Called after a
+ * quarantine and again at the daemon's slow timer: a worker may just have been about to say that it is done. */
 uint32_t shm_job_sweep(struct shm_region *r, uint32_t max_attempts, const char *why);
 /* The same for a dead peer, after shm_slot_reap: nothing is its work any more. A job whose slot is READY or on the
  * device stays. */
 uint32_t shm_job_reap(struct shm_region *r, uint32_t peer, uint32_t max_attempts, const char *why);
 /* QUEUED jobs that a dead peer had submitted for itself -> FAILED. Returns how many. */
 uint32_t shm_job_disown(struct shm_region *r, uint32_t peer, const char *why);
-/* After adopting and shm_slot_recover: PROVING jobs whose slot is READY -> SYNTHESIS (the slot will be taken again),
- * other PROVING and the daemon's FAILING -> QUEUED, FILLING -> FREE. Returns how many went back. */
+/* After adopting and shm_slot_recover, before any reaping: PROVING jobs whose slot is READY -> SYNTHESIS (the slot will be
+ * taken again), other PROVING and orphans (see shm_job_sweep) -> QUEUED, FILLING -> FREE. Returns how many went back. */
 uint32_t shm_job_recover(struct shm_region *r);
 
 enum shm_job_state shm_job_state(struct shm_region *r, struct shm_job_ref ref);     /* FREE where stale */

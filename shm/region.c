@@ -610,7 +610,7 @@ int shm_region_create(struct shm_region *r, const struct shm_spec *spec, struct 
     }
     r->fd = fd;
     enter(r);
-    shm_store_rel(&r->super->magic, SHM_MAGIC);         /* model: create; pairs with check_super of everyone else */
+    shm_store_rel(&r->super->magic, SHM_MAGIC);         /* pairs with the check of everyone else */
     return 0;
 }
 

@@ -238,6 +238,15 @@ static void check_recover(void) {
     shm_job_count(&r, counts);
     check(counts[SHM_JOB_QUEUED] == 2 && counts[SHM_JOB_SYNTHESIS] == 1 && counts[SHM_JOB_FREE] == 1, "counts");
     all_free();
+
+    /* A daemon that died amid a retry or a quarantine leaves jobs that no slot holds. */
+    const struct shm_job_ref orphan = put(0, SHM_JOB_SYNTHESIS, SHM_NOBODY), done = put(1, SHM_JOB_SYNTHESIS, 1);
+    const struct shm_job_ref working = put(2, SHM_JOB_SYNTHESIS, 2), half = put(3, SHM_JOB_FAILING, 2);
+    shm_store_rel(&r.peers[2].job, shm_job_id(&r, working));
+    check(shm_job_recover(&r) == 3 && shm_job_state(&r, orphan) == SHM_JOB_QUEUED &&
+          shm_job_state(&r, done) == SHM_JOB_QUEUED && shm_job_state(&r, working) == SHM_JOB_SYNTHESIS &&
+          shm_job_state(&r, half) == SHM_JOB_QUEUED, "orphans after recovery");
+    all_free();
     put(0, (enum shm_job_state)15, 2);          /* nonsense is left alone */
     check(shm_job_recover(&r) == 0 && shm_job_sweep(&r, 3, "") == 0, "nonsense");
     all_free();
