@@ -171,7 +171,10 @@ static int turn(struct gpud_daemon *d, struct gpud_error *err) {
     uint32_t seen = shm_bell_read(&d->region.super->bell);      /* before the look: what comes after wakes us */
     uint64_t now = shm_host_now_ns();
     bool belt = now >= d->belt_ns;
-    if (belt) d->belt_ns = now + BELT_S * SECOND_NS;
+    if (belt) {
+        d->belt_ns = now + BELT_S * SECOND_NS;
+        shm_job_sweep(&d->region, GPUD_MAX_ATTEMPTS, "no slot held it after any of its syntheses");
+    }
     uint64_t workers_ns = gpud_workers_scan(&d->workers, belt);
     uint64_t waiting_ns = gpud_serve_waiting(d, now), stalled_ns = gpud_sock_expire(&d->sock, now);
     pass_on(d);
