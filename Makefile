@@ -54,12 +54,12 @@ ifeq ($(CUDA),1)
 CUDA_HOME := $(patsubst %/bin/,%,$(dir $(realpath $(NVCC))))
 CU_OBJ := $(CU:%.cu=$(B)/%.cu.o)
 CUDA_LIBS := $(if $(CU),-L$(CUDA_HOME)/lib64 -lcudart_static -lstdc++ -ldl -lrt)
-CFLAGS.cuda := $(if $(CU),-DPINWHEEL_CUDA)
+CFLAGS.gpud/main := -DPINWHEEL_CUDA
 endif
 NVFLAGS := -O3 -std=c++17 -I. --expt-relaxed-constexpr -Xcompiler -Wall $(CUDA_ARCH)
 
 .DEFAULT_GOAL := all
-.PHONY: all help deps install demo test test-gpu bench bench-gpu fuzz soak clean programs tests
+.PHONY: FORCE all help deps install demo test test-gpu bench bench-gpu fuzz soak clean programs tests
 .SECONDARY:
 
 all: programs               ## build the programs
@@ -95,29 +95,36 @@ fuzz: deps                  ## long fuzzing of the parsers (FUZZ_SECONDS per tar
 	@$(MAKE) --no-print-directory -j$$(nproc) $(FUZZERS)
 	@tests/fuzz/run $${FUZZ_SECONDS:-300}
 
-install: programs $(B)/pinwheel-synth.pc   ## install under PREFIX (default /usr/local), below DESTDIR where that is set
+install: programs           ## install under PREFIX (default /usr/local), below DESTDIR where that is set
 	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/pkgconfig include share/man/man3)
 	install -m 755 $(PROGRAMS) $(B)/pinwheel $(DESTDIR)$(PREFIX)/bin
 	install -m 644 $(B)/libpinwheel-synth.so $(DESTDIR)$(PREFIX)/lib/libpinwheel-synth.so.1
 	ln -sf libpinwheel-synth.so.1 $(DESTDIR)$(PREFIX)/lib/libpinwheel-synth.so
 	install -m 644 synth/pinwheel-synth.h $(DESTDIR)$(PREFIX)/include
-	install -m 644 $(B)/pinwheel-synth.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	sed 's|@PREFIX@|$(PREFIX)|' synth/pinwheel-synth.pc.in >$(DESTDIR)$(PREFIX)/lib/pkgconfig/pinwheel-synth.pc
 	install -m 644 docs/man/pinwheel-synth.3 $(DESTDIR)$(PREFIX)/share/man/man3
 
 clean:                      ## remove build/
 	rm -rf build
 
 # ---- rules ----
-$(B)/%.o: %.c
+# What the flags say is kept in files, so that objects are made anew when it changes.
+$(B)/flags: private SAYS = $(CC) $(CFLAGS)
+$(B)/flags.cuda: private SAYS = $(CUDA)
+$(B)/flags.nvcc: private SAYS = $(NVFLAGS)
+$(B)/flags $(B)/flags.cuda $(B)/flags.nvcc: FORCE
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(CFLAGS.cuda) $(call isa,$<) $(if $(filter kernels/%,$<),$(if $(filter release,$(VARIANT)),-O3)) -MMD -MP -c $< -o $@
+	@echo '$(SAYS)' | cmp -s - $@ || echo '$(SAYS)' >$@
+FORCE:
 
-$(B)/%.cu.o: %.cu
+$(B)/%.o: %.c $(B)/flags
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(CFLAGS.$*) $(call isa,$<) $(if $(filter kernels/%,$<),$(if $(filter release,$(VARIANT)),-O3)) -MMD -MP -c $< -o $@
+$(B)/gpud/main.o: $(B)/flags.cuda
+
+$(B)/%.cu.o: %.cu $(B)/flags.nvcc
 	@mkdir -p $(@D)
 	$(NVCC) $(NVFLAGS) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
-
-# The text that is compiled with every translated witness program is carried inside our own.
-$(B)/synth/shim.o build/fuzz/obj/synth/shim.o: $(wildcard synth/shim/*)
 
 $(foreach p,$(PARTS),$(eval $(B)/lib$(p).a: $(call obj,$(call libsrc,$(p)))))
 $(ARCHIVES):
@@ -142,9 +149,6 @@ $(B)/synth/shim.o: $(wildcard synth/shim/*)
 $(B)/libpinwheel-synth.so: $(B)/synth/foreign.o $(B)/libsynth.a $(B)/libformats.a $(B)/libshm.a $(KERNELS)
 	$(link) -shared -Wl,-soname,libpinwheel-synth.so.1
 	ln -sf libpinwheel-synth.so $(B)/libpinwheel-synth.so.1
-$(B)/pinwheel-synth.pc: synth/pinwheel-synth.pc.in
-	@mkdir -p $(@D)
-	sed 's|@PREFIX@|$(PREFIX)|' $< >$@
 
 $(B)/tests/%: $(B)/tests/%.o $(ARCHIVES)
 	@mkdir -p $(@D)
