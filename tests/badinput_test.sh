@@ -11,6 +11,7 @@ mkdir "$bad"
 # ---- making bad files ----
 
 # put FILE OFFSET HEX
+# shellcheck disable=SC2001 # bash before 5.2 has no & in a replacement
 put() { printf '%b' "$(sed 's/../\\x&/g' <<<"$3")" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none; }
 number() { od -An -v -t "u$3" -j "$2" -N "$3" "$1" | tr -d ' '; }
 # section FILE ID: offset of its payload

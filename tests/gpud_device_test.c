@@ -11,6 +11,7 @@
 #include "gpud/device.h"
 #include "gpud/result.h"
 #include "shm/host.h"
+#include "synth/eval.h"
 #include "synth/producer.h"
 
 #define CASE "tests/data/cases/mul2_bn128/"
@@ -18,6 +19,26 @@
 enum { SLOTS = 6, MAX_CALLS = 64, DEADLINE_S = 20 };
 
 static int failures;
+
+/* Every allocation of the process is counted (not under sanitizers, whose own malloc it is). */
+static _Atomic unsigned long allocations;
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+void *__libc_malloc(size_t n);
+void *__libc_calloc(size_t n, size_t size);
+void *__libc_realloc(void *p, size_t n);
+void *malloc(size_t n) {
+    atomic_fetch_add(&allocations, 1);
+    return __libc_malloc(n);
+}
+void *calloc(size_t n, size_t size) {
+    atomic_fetch_add(&allocations, 1);
+    return __libc_calloc(n, size);
+}
+void *realloc(void *p, size_t n) {
+    atomic_fetch_add(&allocations, 1);
+    return __libc_realloc(p, n);
+}
+#endif
 
 #define CHECK(cond)                                                            \
     do {                                                                       \
@@ -43,7 +64,7 @@ static struct {
     struct krn_proof good;
     const uint8_t *w[MAX_CALLS];        /* of each begin: which slot */
     char calls[4 * MAX_CALLS];          /* "b0 b1 f0 ..." */
-    int begun;
+    int begun, registered, unregistered;
     struct krn_job jobs[MAX_CALLS];
 } fake = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER, .finish_allowed = -1, .error_at = -1};
 
@@ -73,10 +94,12 @@ static void fake_key_free(struct krn_dev_key *key) {
 }
 static int fake_register(struct krn_device *dev, void *base, size_t bytes) {
     (void)dev, (void)base, (void)bytes;
+    fake.registered++;
     return 0;
 }
 static void fake_unregister(struct krn_device *dev, void *base, size_t bytes) {
     (void)dev, (void)base, (void)bytes;
+    fake.unregistered++;
 }
 static struct krn_job *fake_begin(struct krn_dev_key *key, const struct krn_vectors *v, const uint8_t r[KRN_FR_BYTES],
                                   const uint8_t s[KRN_FR_BYTES], char err[KRN_ERR_TEXT]) {
@@ -129,7 +152,7 @@ static struct shm_waiter *waiter;
 static uint8_t *witness;
 static size_t witness_bytes;
 
-static void make_world(bool uploads) {
+static void make_world_on(const struct krn_backend *with, bool uploads) {
     struct gpud_error err;
     struct fmt_error why;
     struct shm_error shm_why;
@@ -145,7 +168,7 @@ static void make_world(bool uploads) {
         exit(1);
     }
     region.circuits[0].slot_bytes = circuits[0].place.bytes_with_c;
-    CHECK(gpud_work_open(&work, &region, &backend, circuits, NULL, &err) == 0);
+    CHECK(gpud_work_open(&work, &region, with, circuits, NULL, &err) == 0);
     CHECK(shm_waiter_open(&waiter, &region.super->bell, SHM_BACKEND_AUTO, text) == 0);
     work.own_eventfd = shm_waiter_eventfd(waiter);
     const struct synth_producer_options o = {.instance = instance, .kind = SYNTH_FOREIGN};
@@ -156,9 +179,13 @@ static void make_world(bool uploads) {
     fake.uploads = uploads;
     fake.finish_allowed = -1;
     fake.error_at = -1;
-    fake.begun = 0;
+    fake.begun = fake.registered = fake.unregistered = 0;
     fake.calls[0] = 0;
     memset(fake.result, 0, sizeof fake.result);
+}
+
+static void make_world(bool uploads) {
+    make_world_on(&backend, uploads);
 }
 
 static void start(void) {
@@ -265,7 +292,9 @@ static void test_overlap(void) {
     wait_for_calls("b0 b1 f0 b2 f1 b3 f2 f3 ");
     for (int i = 0; i < 4; i++) check_result(jobs[i]);
     CHECK(settle_at(SHM_SLOT_FREE, SLOTS));
+    CHECK(fake.registered == 1 && fake.unregistered == 0);      /* once, at the start, and never for a proof */
     end_world();
+    CHECK(fake.registered == 1 && fake.unregistered == 1);
 }
 
 /* A device that reads the slot to the end gets one proof at a time, and the slot stays its own until then. */
@@ -374,6 +403,45 @@ static void test_cancel(bool uploads) {
     end_world();
 }
 
+/* A line that was written over after its seal: the slot is put aside, and the job is synthesised again. */
+static void test_quarantine(void) {
+    struct shm_slot_ref slot;
+    make_world(true);
+    struct shm_job_ref job = add_job(1), other = add_job(1);
+    CHECK(shm_slot_holds(&region, shm_job_id(&region, job), &slot));
+    region.slots[slot.index].desc.n_rows ^= 1;
+    start();
+    CHECK(reaches(other, SHM_JOB_DONE));
+    CHECK(reaches(job, SHM_JOB_QUEUED));
+    CHECK(slots_in(SHM_SLOT_QUARANTINE) == 1 && atomic_load(&region.jobs[job.index].attempts) == 1);
+    CHECK(fake.begun == 1);
+    end_world();
+}
+
+/*
+ * With the real CPU back end, and vectors that are right: after the first proof nothing is allocated by any thread, proof
+ * after proof.
+ */
+static void test_no_allocation(void) {
+    struct fmt_error why;
+    struct shm_job_ref jobs[4];
+    make_world_on(&krn_cpu_backend, false);
+    for (int i = 0; i < 4; i++) {
+        struct shm_slot_ref slot;
+        jobs[i] = add_job(1);
+        CHECK(shm_slot_holds(&region, shm_job_id(&region, jobs[i]), &slot));
+        uint8_t *at = shm_region_payload(&region, slot.index);
+        CHECK(synth_eval(&circuits[0].zkey, at + circuits[0].place.w, at + circuits[0].place.a, at + circuits[0].place.b, 1,
+                         &why) == 0);
+    }
+    start();
+    CHECK(reaches(jobs[0], SHM_JOB_DONE));
+    unsigned long before = atomic_load(&allocations);
+    for (int i = 1; i < 4; i++) CHECK(reaches(jobs[i], SHM_JOB_DONE));
+    CHECK(atomic_load(&allocations) == before);
+    end_world();
+}
+
 /* What is wrong with a slot is found before the device sees it. */
 static void test_checks(void) {
     struct shm_slot_desc good = {.n_vars = circuits[0].zkey.n_vars, .n_rows = circuits[0].zkey.n_rows}, d;
@@ -436,7 +504,9 @@ int main(void) {
     }
     test_row_differs();
     test_device_fails();
+    test_quarantine();
     test_checks();
+    test_no_allocation();
     gpud_circuit_close(&circuits[0]);
     free(witness);
     return failures != 0;
