@@ -31,9 +31,7 @@
 #include <string.h>
 
 #include "kernels/limbs.h"
-#ifndef __CUDACC__
 #include "kernels/invert.h"
-#endif
 
 #define FIELD bn254_fr
 #define FIELD_LIMBS 4

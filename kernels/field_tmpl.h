@@ -149,16 +149,10 @@ KRN_FN_CALL void FN(pow)(F *r, const F *a, const uint64_t *e, int e_limbs)
 
 KRN_FN_CALL void FN(inv)(F *r, const F *a)
 {
-#ifdef __CUDACC__
-    F e = FN(modulus)();
-    e.l[0] -= 2;    /* no prime here ends in a limb of 1 */
-    FN(pow)(r, a, e.l, FIELD_LIMBS);
-#else
     const F p = FN(modulus)();
     invert(r->l, a->l, p.l, FIELD_NP0, FIELD_LIMBS);    /* of a R: R^2 short of the Montgomery form of 1/a */
     FN(to_mont)(r, r);
     FN(to_mont)(r, r);
-#endif
 }
 
 #include "kernels/batch_inv_tmpl.h"

@@ -1,7 +1,7 @@
 /*
  * kernels/invert.h: 1/a modulo an odd prime by the extended binary GCD of Bernstein and Yang ("Fast constant-time gcd
  * computation and modular inversion", 2019), in the form with 62 steps to a batch and in variable time. A sixth of
- * the time of a power. Host only.
+ * the time of a power. Common subset of C11 and CUDA C++.
  */
 #ifndef KERNELS_INVERT_H
 #define KERNELS_INVERT_H
@@ -54,16 +54,26 @@ KRN_FN void invert_join(uint64_t *r, const struct invert_number *a, const int n)
     }
 }
 
+/* How many zeros x ends in; x is not 0. */
+KRN_FN int invert_zeros(uint64_t x)
+{
+#ifdef __CUDA_ARCH__
+    return __ffsll((long long)x) - 1;
+#else
+    return __builtin_ctzll(x);
+#endif
+}
+
 /*
  * 62 steps on the low words of f (odd) and g; eta is minus the paper's delta. Runs of zeros of g are taken at once, and
  * up to six (four) more are made by adding the right multiple of f.
  */
-static inline int64_t invert_steps(struct invert_matrix *m, int64_t eta, uint64_t f, uint64_t g)
+KRN_FN int64_t invert_steps(struct invert_matrix *m, int64_t eta, uint64_t f, uint64_t g)
 {
     uint64_t u = 1, v = 0, q = 0, r = 1, w, t;
     int left = INVERT_BITS;
     for (;;) {
-        int zeros = __builtin_ctzll(g | ~0ull << left);
+        int zeros = invert_zeros(g | ~0ull << left);
         g >>= zeros;
         u <<= zeros;
         v <<= zeros;
@@ -87,7 +97,10 @@ static inline int64_t invert_steps(struct invert_matrix *m, int64_t eta, uint64_
         q += u * w;
         r += v * w;
     }
-    *m = (struct invert_matrix){(int64_t)u, (int64_t)v, (int64_t)q, (int64_t)r};
+    m->u = (int64_t)u;
+    m->v = (int64_t)v;
+    m->q = (int64_t)q;
+    m->r = (int64_t)r;
     return eta;
 }
 

@@ -31,11 +31,38 @@ size_t msm_result_bytes(const struct msm_group *g)
     return g->xyzz_bytes * MSM_MAX_WINDOWS * (1 + MSM_MAX_BITS);
 }
 
-void msm_sums_init(struct msm_sums *m, const struct msm_group *g, size_t tile, const struct msm_shape *largest,
-                   void *memory, void *result)
+/* Slots of a point and a coordinate, and two coordinates, for each thread; no more threads than there may be tasks. */
+size_t msm_scratch_bytes(const struct msm_group *g, size_t tile, const struct msm_shape *largest)
 {
+    const size_t pairs = tile * (size_t)largest->windows, coordinate = g->affine_bytes / 2;
+    if (g->affine_min > pairs)
+        return 0;
+    const size_t tasks = msm_buckets(largest) + msm_slots_max(pairs, msm_buckets(largest));
+    const size_t threads = tasks < MSM_SCRATCH_THREADS ? tasks + 256 : (size_t)MSM_SCRATCH_THREADS;
+    return threads * (MSM_SCRATCH_SLOTS * (g->affine_bytes + coordinate) + 2 * coordinate);
+}
+
+int msm_sums_init(struct msm_sums *m, const struct msm_group *g, size_t tile, const struct msm_shape *largest,
+                  void *memory, void *result, char err[KRN_ERR_TEXT])
+{
+    *m = {};
     layout_sums(m, g, tile, largest, memory);
+    m->affine_min = g->affine_min;
     m->result = result;
+    DEVICE_TRY(cudaStreamCreateWithFlags(&m->side, cudaStreamNonBlocking));
+    DEVICE_TRY(cudaEventCreateWithFlags(&m->fork, cudaEventDisableTiming));
+    DEVICE_TRY(cudaEventCreateWithFlags(&m->join, cudaEventDisableTiming));
+    return 0;
+}
+
+void msm_sums_close(struct msm_sums *m)
+{
+    if (m->side)
+        cudaStreamDestroy(m->side);
+    if (m->fork)
+        cudaEventDestroy(m->fork);
+    if (m->join)
+        cudaEventDestroy(m->join);
 }
 
 void msm_finish(enum krn_curve_id curve, int g2, const struct msm_shape *shape, const struct msm_sums *m, void *affine)
@@ -57,7 +84,8 @@ size_t msm_workspace_bytes(enum krn_curve_id curve, int g2, size_t n, int copies
 {
     const struct msm_group *g = msm_group_of(curve, g2);
     const struct msm_shape largest = shape_for(curve, n, copies);
-    return msm_sorter_bytes(curve, msm_tile(n), &largest) + msm_sums_bytes(g, msm_tile(n), &largest);
+    return msm_sorter_bytes(curve, msm_tile(n), &largest) + msm_sums_bytes(g, msm_tile(n), &largest) +
+           msm_scratch_bytes(g, msm_tile(n), &largest);
 }
 
 int msm_open(struct msm *m, enum krn_curve_id curve, int g2, size_t n, int copies, char err[KRN_ERR_TEXT])
@@ -77,17 +105,21 @@ int msm_open(struct msm *m, enum krn_curve_id curve, int g2, size_t n, int copie
                                          cudaHostAllocDefault), "cudaHostAlloc", err);
     if (status == 0)
         status = msm_sorter_init(&m->sorter, curve, tile, &m->largest, m->memory, (struct msm_counters *)m->pinned, err);
+    if (status == 0)
+        status = msm_sums_init(&m->sums, g, tile, &m->largest, (uint8_t *)m->memory + sorter_bytes,
+                               (uint8_t *)m->pinned + sizeof(struct msm_counters), err);
     if (status) {
         msm_close(m);
         return status;
     }
-    msm_sums_init(&m->sums, g, tile, &m->largest, (uint8_t *)m->memory + sorter_bytes,
-                  (uint8_t *)m->pinned + sizeof(struct msm_counters));
+    m->sums.scratch_bytes = msm_scratch_bytes(g, tile, &m->largest);
+    m->sums.scratch = (uint8_t *)m->memory + sorter_bytes + msm_sums_bytes(g, tile, &m->largest);
     return 0;
 }
 
 void msm_close(struct msm *m)
 {
+    msm_sums_close(&m->sums);
     cudaFree(m->memory);
     cudaFreeHost(m->pinned);
     *m = {};

@@ -22,9 +22,10 @@ enum {
     MSM_MAX_WINDOWS = 43,           /* 255 / 6 rounded up */
     MSM_TASK = 256,                 /* most pairs that one thread adds up */
     MSM_THREADS_LOG = 17,           /* tasks that fill a device, as a power of two */
-    MSM_SMALL = 16,                 /* partial sums of a bucket that one thread adds up */
+    MSM_SMALL = 32,                 /* partial sums of a bucket that one thread adds up */
     MSM_CHUNK = 2048,               /* and that one block does */
-    MSM_TREE_MAX = 24,              /* levels of the reduction's tree */
+    MSM_SCRATCH_SLOTS = 128,        /* points that a thread keeps in affine rounds */
+    MSM_SCRATCH_THREADS = 132 * 12 * 128,   /* and threads that do at once: whole waves at 2, 3, 4 or 6 blocks */
 };
 
 /* How scalars become digits. Digit j of c bits, signed, counts for 2^(c j). Of `windows` digits, digit j goes with
@@ -138,11 +139,17 @@ int msm_digits(struct msm_sorter *s, const struct msm_shape *shape, const void *
 struct msm_sums {
     void *buckets, *slots, *slots2;
     void *tree[2];
+    void *scratch;          /* for affine rounds, may be shared by sums on one stream; none: XYZZ throughout */
+    size_t scratch_bytes;
+    size_t affine_min;      /* pairs from which on they are used */
+    cudaStream_t side;      /* half of them run here, so that one half's inversions hide behind the other's rest */
+    cudaEvent_t fork, join;
     void *result;           /* host, page-locked: what reduce leaves */
 };
 
 struct msm_group {
     size_t affine_bytes, xyzz_bytes;
+    size_t affine_min;      /* pairs from which on affine rounds pay; SIZE_MAX: never */
     /* Bucket sums of the sorted pairs; `fresh`: the buckets are empty and need not be read. */
     int (*accumulate)(const struct msm_sorter *s, const struct msm_sums *m, const void *bases, bool fresh,
                       cudaStream_t stream, char err[KRN_ERR_TEXT]);
@@ -183,8 +190,11 @@ void msm_finish(enum krn_curve_id curve, int g2, const struct msm_shape *shape, 
 /* Device bytes of an msm_sums for shapes up to `largest`; and of its page-locked result, for any shape. */
 size_t msm_sums_bytes(const struct msm_group *g, size_t tile, const struct msm_shape *largest);
 size_t msm_result_bytes(const struct msm_group *g);
-void msm_sums_init(struct msm_sums *m, const struct msm_group *g, size_t tile, const struct msm_shape *largest,
-                   void *memory, void *result);
+size_t msm_scratch_bytes(const struct msm_group *g, size_t tile, const struct msm_shape *largest);
+/* Without scratch, which the caller may add. */
+int msm_sums_init(struct msm_sums *m, const struct msm_group *g, size_t tile, const struct msm_shape *largest,
+                  void *memory, void *result, char err[KRN_ERR_TEXT]);
+void msm_sums_close(struct msm_sums *m);
 
 /* ---- one sum at a time ---- */
 

@@ -1,4 +1,6 @@
 /* kernels/msm_bls381_g2.cu: multi-scalar multiplication in bls381_g2 (kernels/msm_group.cuh). */
 #define GROUP bls381_g2
 #define GROUP_BLOCKS 2
+#define AFFINE_BLOCKS 2
+#define AFFINE_MIN (1u << 22)
 #include "kernels/msm_group.cuh"

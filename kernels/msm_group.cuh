@@ -2,7 +2,9 @@
  * kernels/msm_group.cuh: the kernels of a multi-scalar multiplication that add points, for one group. Included once
  * by each msm_CURVE_GROUP.cu, which names the group by
  *
- *   GROUP        prefix in kernels/ec.h, e.g. bn254_g1      GROUP_BLOCKS     blocks of 128 threads a multiprocessor holds
+ *   GROUP           prefix in kernels/ec.h, e.g. bn254_g1
+ *   GROUP_BLOCKS    blocks of 128 threads that a multiprocessor holds in XYZZ kernels, AFFINE_BLOCKS in affine ones
+ *   AFFINE_MIN      pairs from which on affine rounds pay
  *
  * Cost sketch. accumulate: 8 M + 2 S a pair, one gathered point (64 to 192 bytes) and 4 bytes of index. reduce: two
  * additions of 12 M + 2 S a bucket, and about three for each of the 2^-run of them that the tree starts from.
@@ -169,6 +171,8 @@ static __global__ void __launch_bounds__(THREADS) tree_kernel(const xyzz *in, xy
     store16(out + t, &b);
 }
 
+#include "kernels/msm_affine.cuh"
+
 struct expand_args {
     const affine *from;
     affine *to;
@@ -221,11 +225,6 @@ static __global__ void __launch_bounds__(THREADS) expand_kernel(const expand_arg
 
 /* ---- host ---- */
 
-static unsigned blocks_for(size_t threads)
-{
-    return (unsigned)((threads + THREADS - 1) / THREADS);
-}
-
 static int accumulate(const struct msm_sorter *s, const struct msm_sums *sums_, const void *bases, bool fresh,
                       cudaStream_t stream, char err[KRN_ERR_TEXT])
 {
@@ -236,8 +235,14 @@ static int accumulate(const struct msm_sorter *s, const struct msm_sums *sums_, 
     if (s->pairs == 0)
         return 0;
     const size_t full = s->pairs / s->task_size, tasks = full + (buckets < s->pairs ? buckets : s->pairs);
-    accumulate_kernel<<<blocks_for(tasks), THREADS, 0, stream>>>(s->tasks, s->counters, s->sorted,
-                                                                (const affine *)bases, m);
+    if (sums_->scratch_bytes && s->pairs >= sums_->affine_min) {
+        const int status = accumulate_affine(s, sums_, m, bases, tasks, stream, err);
+        if (status)
+            return status;
+    } else {
+        accumulate_kernel<<<blocks_for(tasks), THREADS, 0, stream>>>(s->tasks, s->counters, s->sorted,
+                                                                    (const affine *)bases, m);
+    }
     if (full) {
         const size_t small_most = 1 + full, chunk_most = 1 + full * 2 / MSM_SMALL;
         const unsigned small_blocks = blocks_for(small_most < (1u << 18) ? small_most : (1u << 18));
@@ -290,6 +295,6 @@ static int expand(void *bases, size_t n, int copies, int shift, void *scratch, s
 }
 
 extern const struct msm_group KRN_PASTE(msm, GROUP);
-const struct msm_group KRN_PASTE(msm, GROUP) = {sizeof(affine), sizeof(xyzz), accumulate, reduce, expand};
+const struct msm_group KRN_PASTE(msm, GROUP) = {sizeof(affine), sizeof(xyzz), AFFINE_MIN, accumulate, reduce, expand};
 
 #endif

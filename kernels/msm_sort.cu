@@ -278,6 +278,9 @@ static scalar order_of(enum krn_curve_id curve)
     return r;
 }
 
+/* Of a bucket, in additions of a pair: two full additions and its share of the tree, beside mixed or affine ones. */
+static const double BUCKET_COST = 4;
+
 /* Most digits that are not zero: a number of k words has one bit more for the carry. */
 static size_t pairs_bound(const uint32_t words[9], const struct msm_shape *shape)
 {
@@ -297,8 +300,7 @@ struct msm_shape msm_choose(enum krn_curve_id curve, const uint32_t words[9], in
         const int windows = msm_windows(curve, bits);
         const struct msm_shape shape = {bits, windows, windows};
         const size_t pairs = pairs_bound(words, &shape);
-        /* In mixed additions. A bucket costs two full additions and its share of the tree. */
-        const double cost = (double)pairs + 3.2 * (double)msm_buckets(&shape);
+        const double cost = (double)pairs + BUCKET_COST * (double)msm_buckets(&shape);
         if (best.bits == 0 || (cost < best_cost && pairs <= pairs_max)) {
             best_cost = cost;
             best = shape;
@@ -321,7 +323,7 @@ struct msm_shape msm_expanded(enum krn_curve_id curve, size_t n, int copies)
     for (int bits = MSM_MAX_BITS; bits >= MSM_MIN_BITS; bits--) {
         const int windows = msm_windows(curve, bits);
         const struct msm_shape shape = {bits, windows, (windows + copies - 1) / copies};
-        const double cost = (double)n * windows + 3.2 * (double)msm_buckets(&shape);
+        const double cost = (double)n * windows + BUCKET_COST * (double)msm_buckets(&shape);
         if (best.bits == 0 || cost < best_cost) {
             best_cost = cost;
             best = shape;

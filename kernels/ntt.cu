@@ -1,12 +1,12 @@
 /*
  * kernels/ntt.cu: number-theoretic transforms.
  *
- * A transform of 2^L is cut into passes of up to 11 bits. A pass loads tiles of 2^11 elements (64 KiB of shared
- * memory), 8 to a thread, and works through its bits in rounds of three: radix 8 in registers, exchanged through
- * shared memory between rounds. The pass over the lowest bits reads whole tiles in a row; the others take
- * 2^K rows of 2^(11-K) neighbours each. Inverse, coset factor and forward share the lowest pass.
+ * A transform of 2^L is cut into passes of up to 10 bits. A pass loads tiles of 2^10 elements (32 KiB of shared
+ * memory), 4 to a thread, and works through its bits in rounds of two: radix 4 in registers, exchanged through
+ * shared memory between rounds. (Radix 8 needs 128 registers and twice the code, and is slower.) The pass over the lowest bits reads whole tiles in a row; the others take
+ * 2^K rows of 2^(10-K) neighbours each. Inverse, coset factor and forward share the lowest pass.
  *
- * Cost sketch, per element: L/2 Montgomery multiplications and L additions; 64 bytes a pass, and up to 28 bytes of
+ * Cost sketch, per element: L/2 Montgomery multiplications and L additions; 64 bytes a pass, and up to 24 bytes of
  * twiddles in the topmost. 2^24: 201 M multiplications = 3.5 ms at 57.7 G/s; 3 passes = 3.9 GB = 0.9 ms, overlapped.
  * What was measured stands in docs/KERNELS.md.
  */
@@ -16,7 +16,6 @@ enum {
     OWN_LOG = 2, OWN = 1 << OWN_LOG,    /* elements that a thread holds; the bits of a round */
     TILE_LOG = 10,
     TILE_THREADS = 1 << (TILE_LOG - OWN_LOG),
-    MAX_STRIDED = 8,                    /* bits of a pass that is not the lowest */
     MAX_PASSES = 4,
 };
 
@@ -387,23 +386,24 @@ int ntt_tables_init(struct ntt_tables *t, enum krn_curve_id curve, int log_n, vo
     return curve == KRN_BN254 ? tables_init<bn254_fr>(t, stream, err) : tables_init<bls381_fr>(t, stream, err);
 }
 
-/* Cuts log_n bits into passes, lowest first; returns how many. */
+/* Cuts log_n bits into passes, lowest first; returns how many. Rows of a strided pass are 2^(TILE_LOG - bits) elements:
+ * 128 bytes at 8 bits; single elements do where all data lie in the L2 cache. An even number of bits leaves no half
+ * round. */
 static int plan_passes(int log_n, int k[MAX_PASSES])
 {
+    const int most = log_n <= 20 ? 10 : log_n <= TILE_LOG + 2 * 8 ? 8 : 9;
     if (log_n <= TILE_LOG) {
         k[0] = log_n;
         return 1;
     }
     int n = 2;
-    while (n * MAX_STRIDED < log_n && TILE_LOG + (n - 1) * MAX_STRIDED < log_n)
+    while (TILE_LOG + (n - 1) * most < log_n)
         n++;
-    /* Even shares, the lowest taking what the strided ones cannot. */
-    int share = (log_n + n - 1) / n;
-    share = share < MAX_STRIDED ? share : MAX_STRIDED;
-    int left = log_n;
+    int share = ((log_n + n - 1) / n + 1) & ~1, left = log_n;
+    share = share < most ? share : most;
     for (int i = n - 1; i > 0; i--) {
-        k[i] = left / (i + 1) < share ? left / (i + 1) : share;
-        left -= k[i];
+        k[i] = share;
+        left -= share;
     }
     k[0] = left;
     return n;

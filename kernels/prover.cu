@@ -56,19 +56,35 @@ static size_t layout(struct prover *p)
         p->slots[i].a = (uint8_t *)msm_carve(m, &used, KRN_FR_BYTES * n);
         p->slots[i].b = (uint8_t *)msm_carve(m, &used, KRN_FR_BYTES * n);
     }
-    uint8_t *sorter = (uint8_t *)msm_carve(m, &used, msm_sorter_bytes(p->curve, tile, &largest));
-    size_t pinned_used = sizeof(struct msm_counters) + 256;
-    char err[KRN_ERR_TEXT];
-    if (m)
-        msm_sorter_init(&p->sorter, p->curve, tile, &largest, sorter, (struct msm_counters *)p->pinned, err);
+    p->sorter_memory = msm_carve(m, &used, msm_sorter_bytes(p->curve, tile, &largest));
+    p->scratch_bytes = 0;
     for (int set = 0; set < PROVER_SETS; set++) {
         const struct msm_group *g = msm_group_of(p->curve, is_g2(set));
-        void *sums = msm_carve(m, &used, msm_sums_bytes(g, tile, &largest));
-        if (m)
-            msm_sums_init(&p->sums[set], g, tile, &largest, sums, (uint8_t *)p->pinned + pinned_used);
-        pinned_used += msm_result_bytes(g);
+        const size_t scratch = msm_scratch_bytes(g, tile, &largest);
+        p->sums_memory[set] = msm_carve(m, &used, msm_sums_bytes(g, tile, &largest));
+        p->scratch_bytes = scratch > p->scratch_bytes ? scratch : p->scratch_bytes;
     }
+    p->scratch = msm_carve(m, &used, p->scratch_bytes);
     return used;
+}
+
+static int open_sums(struct prover *p, char err[KRN_ERR_TEXT])
+{
+    const size_t n = (size_t)1 << p->log_n, most = n > p->n_vars ? n : p->n_vars, tile = msm_tile(most);
+    const struct msm_shape largest = msm_largest(p->curve, most);
+    uint8_t *pinned = (uint8_t *)p->pinned + sizeof(struct msm_counters) + 256;
+    int status = msm_sorter_init(&p->sorter, p->curve, tile, &largest, p->sorter_memory,
+                                 (struct msm_counters *)p->pinned, err);
+    for (int set = 0; set < PROVER_SETS && status == 0; set++) {
+        const struct msm_group *g = msm_group_of(p->curve, is_g2(set));
+        status = msm_sums_init(&p->sums[set], g, tile, &largest, p->sums_memory[set], pinned, err);
+        if (g->affine_min != SIZE_MAX) {
+            p->sums[set].scratch = p->scratch;      /* the sums take turns on one stream */
+            p->sums[set].scratch_bytes = p->scratch_bytes;
+        }
+        pinned += msm_result_bytes(g);
+    }
+    return status;
 }
 
 static size_t pinned_bytes(enum krn_curve_id curve)
@@ -126,6 +142,9 @@ static int set_up(struct prover *p, const struct krn_key *key, cudaStream_t stre
     }
     for (int i = 0; i < PROVER_SETS + 2; i++)
         DEVICE_TRY(cudaEventCreate(&p->marks[i]));
+    status = open_sums(p, err);
+    if (status)
+        return status;
     status = ntt_tables_init(&p->tables, p->curve, p->log_n, p->tables.twiddles, stream, err);
     if (status == 0)
         status = upload_bases(p, key, stream, err);
@@ -166,6 +185,8 @@ void prover_close(struct prover *p)
     for (int i = 0; i < PROVER_SETS + 2; i++)
         if (p->marks[i])
             cudaEventDestroy(p->marks[i]);
+    for (int set = 0; set < PROVER_SETS; set++)
+        msm_sums_close(&p->sums[set]);
     cudaFree(p->memory);
     cudaFreeHost(p->pinned);
     delete p;
@@ -200,8 +221,10 @@ int prover_check_c(struct prover *p, int slot, const uint8_t *c, uint64_t *row, 
     DEVICE_TRY(cudaGetLastError());
     DEVICE_TRY(cudaMemcpyAsync(p->row_seen, p->row, sizeof *p->row, cudaMemcpyDeviceToHost, stream));
     DEVICE_TRY(cudaStreamSynchronize(stream));
+    if (*p->row_seen == ~0ull)
+        return KRN_OK;
     *row = *p->row_seen;
-    return *row == ~0ull ? KRN_OK : KRN_ROW_DIFFERS;
+    return KRN_ROW_DIFFERS;
 }
 
 /* Bucket sums of sets from .. to-1 under one vector of n scalars, and their reduction. */

@@ -35,6 +35,8 @@ struct prover {
     unsigned long long *row_seen;           /* page-locked */
     struct msm_sorter sorter;
     struct msm_sums sums[PROVER_SETS];
+    void *sorter_memory, *sums_memory[PROVER_SETS], *scratch;
+    size_t scratch_bytes;
     struct msm_shape shape[PROVER_SETS];
     struct prover_slot slots[PROVER_SLOTS];
     cudaEvent_t marks[PROVER_SETS + 2];     /* begin, after the transforms, after each sum */

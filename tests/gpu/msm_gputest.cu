@@ -104,7 +104,7 @@ static void sizes(struct setting *s)
     const size_t odd[] = {0, 1, 2, 31, 33};
     for (size_t n : odd)
         compare(s, "sum", n);
-    for (size_t n = 64; n < s->n; n *= 2)
+    for (size_t n = 64; n < s->n; n *= 4)
         for (size_t k = n - 1; k <= n + 1; k++)
             compare(s, "sum", k);
     const struct {
@@ -115,7 +115,7 @@ static void sizes(struct setting *s)
     for (auto &k : kinds) {
         generate_scalars(s->curve, k.kind, 6, s->scalars, s->n, 0);
         compare(s, k.name, s->n);
-        compare(s, k.name, 1000);
+        compare(s, k.name, s->n / 2);
     }
 }
 
@@ -226,9 +226,14 @@ int main(int argc, char **argv)
             struct setting s;
             open_setting(&s, (enum krn_curve_id)curve, g2, ((size_t)1 << most) + 2, 1);
             sizes(&s);
+            s.msm.sums.affine_min = 0;      /* affine rounds for few terms too, where there is scratch for them */
+            sizes(&s);
+            cases(&s);
+            s.msm.sums.affine_min = SIZE_MAX;
             cases(&s);
             close_setting(&s);
-            open_setting(&s, (enum krn_curve_id)curve, g2, CASE_TERMS, 50);
+            open_setting(&s, (enum krn_curve_id)curve, g2, CASE_TERMS + 1, 50);
+            sizes(&s);
             cases(&s);
             close_setting(&s);
             for (int i = 2; i < argc; i++) {

@@ -160,7 +160,8 @@ static void bench_msm(stopwatch &watch, enum krn_curve_id curve, int g2, int log
     CHECK(cudaFree(scalars));
 }
 
-int main(void)
+/* Arguments, for one part alone: ntt | g1 | g2, curve (0 | 1), size as a power of two, copies of the bases. */
+int main(int argc, char **argv)
 {
     int devices = 0;
     if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
@@ -168,6 +169,14 @@ int main(void)
         return 77;
     }
     stopwatch watch;
+    if (argc == 5) {
+        const enum krn_curve_id curve = (enum krn_curve_id)atoi(argv[2]);
+        if (strcmp(argv[1], "ntt") == 0)
+            bench_ntt(watch, curve, atoi(argv[3]), 58);
+        else
+            bench_msm(watch, curve, argv[1][1] == '2', atoi(argv[3]), atoi(argv[4]), 6);
+        return 0;
+    }
     const double fr[2] = {rate<bn254_fr>(watch, "BN254 fr", mul_kernel<bn254_fr>, "mul"),
                           rate<bls381_fr>(watch, "BLS fr", mul_kernel<bls381_fr>, "mul")};
     const double mul[2] = {rate<bn254_fq>(watch, "BN254 fq", mul_kernel<bn254_fq>, "mul"),
@@ -184,6 +193,8 @@ int main(void)
             for (int log = 16; log <= 24; log += 2)
                 if (log != 18)
                     bench_msm(watch, (enum krn_curve_id)c, g2, log, 1, adds);
+            for (int log = 20; log <= 24; log += 2)
+                bench_msm(watch, (enum krn_curve_id)c, g2, log, 16, adds);
         }
     return 0;
 }
