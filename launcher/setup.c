@@ -147,7 +147,8 @@ static int out_of_memory(const struct setup *s, struct fmt_error *err)
 
 /* ---- the points ---- */
 
-/* Section id: the multiples of a table's generator by n plain scalars. -1 where memory is short. */
+/* Section id: the multiples of a table's generator by n plain scalars. -1 where memory is short; a writer that failed
+ * ends it early, for commit to tell. */
 static int write_points(struct setup *s, uint32_t id, const struct krn_fixed_base *table, size_t point_bytes,
                         const struct krn_scalar *scalars, size_t n)
 {
@@ -155,7 +156,7 @@ static int write_points(struct setup *s, uint32_t id, const struct krn_fixed_bas
     int rc = points ? 0 : -1;
 
     fmt_writer_begin(&s->out, id);
-    for (size_t at = 0, m; at < n && rc == 0; at += m) {
+    for (size_t at = 0, m; at < n && rc == 0 && !s->out.failed; at += m) {
         m = n - at < CHUNK ? n - at : CHUNK;
         rc = krn_fixed_base_mul(table, points, (const uint8_t *)(scalars + at), m, s->threads);
         fmt_writer_put(&s->out, points, m * point_bytes);

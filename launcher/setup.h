@@ -15,7 +15,8 @@ struct setup_progress {
 
 /*
  * Writes a key for the circuit at r1cs, whole or not at all, with a trapdoor from getrandom that is wiped
- * afterwards. threads: 0 for all processors. progress may be NULL. Takes 128 bytes of memory for each wire and row.
+ * afterwards. threads: 0 for all processors. progress may be NULL. Takes 96 bytes of memory for each wire and 32 for
+ * each row.
  * 0, or -1 with err.
  */
 int setup_write(const char *r1cs, const char *zkey, unsigned threads, const struct setup_progress *progress,
