@@ -206,7 +206,7 @@ static void wrong_entries(uint64_t *state)
     };
     struct fmt_zkey z = made_up(KRN_BN254, state);
     static uint8_t w[SIGNALS * 32];
-    const uint32_t at[] = {1, z.n_coefs / 2, z.n_coefs / 3, z.n_coefs - 2};
+    const uint32_t at[] = {1, z.n_coefs / 2, z.n_coefs / 3, z.n_coefs - 1};
 
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         for (size_t k = 0; k < sizeof at / sizeof *at; k++) {
