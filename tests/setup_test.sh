@@ -150,5 +150,12 @@ refused 2 "$no" synthetic --constraints 10 --mix other "$no" "$no.wtns"
 refused 2 "$no" synthetic --constraints 10 --curve bn256 "$no" "$no.wtns"
 refused 1 "$no" synthetic --constraints 10 "$no/a" "$no"
 refused 1 "$no" synthetic --constraints 10 "$no" "$no/a"
+# no room: files end at 20 KiB here
+(
+    trap '' XFSZ
+    ulimit -f 20
+    refused 1 "$no" setup "$one.r1cs" "$no"
+    refused 1 "$no" synthetic --constraints 5000 "$no" "$no.wtns"
+)
 leftover=$(find "$tmp" -mindepth 1 -name '*.tmp.*')
 [[ -z $leftover ]] || fail "temporary files left: $leftover"
