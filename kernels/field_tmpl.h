@@ -10,6 +10,13 @@
 #define F FIELD
 #define FN(name) KRN_PASTE(FIELD, name)
 
+/* Ten inlined multiplications of six limbs, a mixed addition, overflow the host's instruction cache. */
+#if FIELD_LIMBS > 4
+#define FIELD_MUL_FN KRN_FN_LARGE
+#else
+#define FIELD_MUL_FN KRN_FN
+#endif
+
 typedef struct {
     uint64_t l[FIELD_LIMBS];
 } F;
@@ -48,13 +55,13 @@ KRN_FN F FN(zero)(void)
 
 KRN_FN void FN(add)(F *r, const F *a, const F *b)
 {
-    const F p = FN(modulus)();
+    KRN_LOCAL_CONST F p = {{FIELD_P}};
     limbs_mod_add(r->l, a->l, b->l, p.l, FIELD_LIMBS);
 }
 
 KRN_FN void FN(sub)(F *r, const F *a, const F *b)
 {
-    const F p = FN(modulus)();
+    KRN_LOCAL_CONST F p = {{FIELD_P}};
     limbs_mod_sub(r->l, a->l, b->l, p.l, FIELD_LIMBS);
 }
 
@@ -69,16 +76,23 @@ KRN_FN void FN(neg)(F *r, const F *a)
     FN(sub)(r, &zero, a);
 }
 
-KRN_FN void FN(mul)(F *r, const F *a, const F *b)
+FIELD_MUL_FN void FN(mul)(F *r, const F *a, const F *b)
 {
-    const F p = FN(modulus)();
+    KRN_LOCAL_CONST F p = {{FIELD_P}};
     limbs_mont_mul(r->l, a->l, b->l, p.l, FIELD_NP0, FIELD_LIMBS);
 }
 
-KRN_FN void FN(sqr)(F *r, const F *a)
+FIELD_MUL_FN void FN(sqr)(F *r, const F *a)
 {
-    const F p = FN(modulus)();
+    KRN_LOCAL_CONST F p = {{FIELD_P}};
     limbs_mont_sqr(r->l, a->l, p.l, FIELD_NP0, FIELD_LIMBS);
+}
+
+/* The product in F[u] / (u^2 + 1); only for primes of two spare bits. */
+FIELD_MUL_FN void FN(mul_fq2)(F *r0, F *r1, const F *a0, const F *a1, const F *b0, const F *b1)
+{
+    KRN_LOCAL_CONST F p = {{FIELD_P}};
+    limbs_mont_mul_fq2(r0->l, r1->l, a0->l, a1->l, b0->l, b1->l, p.l, FIELD_NP0, FIELD_LIMBS);
 }
 
 KRN_FN void FN(to_mont)(F *r, const F *a)
@@ -113,7 +127,7 @@ KRN_FN int FN(eq)(const F *a, const F *b)
 
 KRN_FN int FN(is_reduced)(const F *a)
 {
-    const F p = FN(modulus)();
+    KRN_LOCAL_CONST F p = {{FIELD_P}};
     F t;
     return (int)limbs_sub(t.l, a->l, p.l, FIELD_LIMBS);
 }
@@ -149,7 +163,7 @@ KRN_FN_CALL void FN(pow)(F *r, const F *a, const uint64_t *e, int e_limbs)
 
 KRN_FN_CALL void FN(inv)(F *r, const F *a)
 {
-    const F p = FN(modulus)();
+    KRN_LOCAL_CONST F p = {{FIELD_P}};
     invert(r->l, a->l, p.l, FIELD_NP0, FIELD_LIMBS);    /* of a R: R^2 short of the Montgomery form of 1/a */
     FN(to_mont)(r, r);
     FN(to_mont)(r, r);
@@ -160,6 +174,7 @@ KRN_FN_CALL void FN(inv)(F *r, const F *a)
 #undef F
 #undef FN
 #undef FIELD
+#undef FIELD_MUL_FN
 #undef FIELD_LIMBS
 #undef FIELD_P
 #undef FIELD_ONE

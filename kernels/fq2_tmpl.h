@@ -64,28 +64,18 @@ KRN_FN void FN(conj)(F *r, const F *a)
 /* By value and called: inlined, the dozen products of a point addition outgrow a GPU's instruction cache. */
 static __device__ __noinline__ F FN(product)(const F a, const F b)
 {
-    const B p = BN(modulus)();
     F r;
-    limbs_mont_mul_fq2(r.c0.l, r.c1.l, a.c0.l, a.c1.l, b.c0.l, b.c1.l, p.l, BN(np0)(), BN(limbs));
+    BN(mul_fq2)(&r.c0, &r.c1, &a.c0, &a.c1, &b.c0, &b.c1);
     return r;
 }
 #endif
 
-/* Karatsuba: c1 = (a0 + a1)(b0 + b1) - a0 b0 - a1 b1. */
 KRN_FN_LARGE void FN(mul)(F *r, const F *a, const F *b)
 {
 #ifdef __CUDA_ARCH__
     *r = FN(product)(*a, *b);
 #else
-    B v0, v1, sa, sb;
-    BN(add)(&sa, &a->c0, &a->c1);
-    BN(add)(&sb, &b->c0, &b->c1);
-    BN(mul)(&v0, &a->c0, &b->c0);
-    BN(mul)(&v1, &a->c1, &b->c1);
-    BN(mul)(&sa, &sa, &sb);
-    BN(sub)(&r->c0, &v0, &v1);
-    BN(sub)(&sa, &sa, &v0);
-    BN(sub)(&r->c1, &sa, &v1);
+    BN(mul_fq2)(&r->c0, &r->c1, &a->c0, &a->c1, &b->c0, &b->c1);
 #endif
 }
 

@@ -3,7 +3,7 @@
  * needs of them: addition and subtraction modulo p, and Montgomery multiplication.
  *
  * One source for every field: the number of limbs n is a constant at each call, and all loops unroll. This is the
- * C twin; on a GPU the same four names lead to carry chains in PTX (kernels/limbs_ptx.cuh).
+ * C twin; on a GPU the same names lead to carry chains in PTX (kernels/limbs_ptx.cuh).
  *
  * Limits: p is odd and its top limb is below 2^63 - 1, so that a sum of two reduced values fits in n limbs and the
  * rows of a product need no limb more. Operands are below p and results are below p. r may be a or b.
@@ -36,6 +36,13 @@
 #define KRN_UNROLL    /* nvcc's host pass knows neither; its code is not on a fast path */
 #else
 #define KRN_UNROLL _Pragma("GCC unroll 16")
+#endif
+
+/* For a local constant that code reads by address. */
+#ifdef __CUDACC__
+#define KRN_LOCAL_CONST const
+#else
+#define KRN_LOCAL_CONST static const
 #endif
 
 #define KRN_PASTE2(a, b) a##_##b
@@ -91,18 +98,18 @@ KRN_FN uint64_t limbs_sub(uint64_t *r, const uint64_t *a, const uint64_t *b, con
     return borrow;
 }
 
-/* r = t - p where t >= p, else t; for t below 2p. Without a branch: which of the two holds is as good as random. */
+/* r = t - p where t >= p, else t; for t below 2p. The choice is as good as random, and made by conditional moves. */
 KRN_FN void limbs_reduce_once(uint64_t *r, const uint64_t *t, const uint64_t *p, const int n)
 {
     uint64_t s[LIMBS_MAX];
-    uint64_t keep = 0 - limbs_sub(s, t, p, n);
+    uint64_t keep = limbs_sub(s, t, p, n);
     KRN_UNROLL
     for (int i = 0; i < n; i++)
-        r[i] = (t[i] & keep) | (s[i] & ~keep);
+        r[i] = keep ? t[i] : s[i];
 }
 
 #ifdef __CUDACC__
-#include "kernels/limbs_ptx.cuh"    /* in device passes limbs_mod_add, _mod_sub, _mont_mul, _mont_sqr, as below */
+#include "kernels/limbs_ptx.cuh"    /* in device passes limbs_mod_* and limbs_mont_*, as below */
 #endif
 
 #ifndef __CUDA_ARCH__
@@ -118,31 +125,49 @@ KRN_FN void limbs_mod_add(uint64_t *r, const uint64_t *a, const uint64_t *b, con
 
 KRN_FN void limbs_mod_sub(uint64_t *r, const uint64_t *a, const uint64_t *b, const uint64_t *p, const int n)
 {
-    uint64_t t[LIMBS_MAX], carry = 0;
-    uint64_t mask = 0 - limbs_sub(t, a, b, n);
+    uint64_t t[LIMBS_MAX], s[LIMBS_MAX], carry = 0;
+    uint64_t below = limbs_sub(t, a, b, n);
     KRN_UNROLL
     for (int i = 0; i < n; i++)
-        r[i] = limbs_addc(t[i], p[i] & mask, &carry);
+        s[i] = limbs_addc(t[i], p[i], &carry);
+    KRN_UNROLL
+    for (int i = 0; i < n; i++)
+        r[i] = below ? s[i] : t[i];
 }
 
-/* r = a * b / 2^(64 n) mod p, np0 = -1/p mod 2^64. Rows of the product and of the reduction alternate (CIOS: Koc,
- * Acar, Kaliski 1996); the two high words of a row add up to less than 2^64 because p's top limb is small. */
+#if defined(LIMBS_X86) && defined(__BMI2__) && defined(__ADX__)
+#include "kernels/limbs_adx.h"
+#else
+/* t[0..n] += a * b, for a sum that fits. */
+KRN_FN void limbs_row(uint64_t *t, const uint64_t *a, uint64_t b, const int n)
+{
+    uint64_t high = 0;
+    KRN_UNROLL
+    for (int j = 0; j < n; j++)
+        t[j] = limbs_mac(a[j], b, t[j], &high);
+    t[n] += high;
+}
+#endif
+
+/* t = (t + m p) / 2^64 with the m that makes the sum divisible; np0 = -1/p mod 2^64. */
+KRN_FN void limbs_mont_step(uint64_t *t, const uint64_t *p, uint64_t np0, const int n)
+{
+    limbs_row(t, p, t[0] * np0, n);
+    KRN_UNROLL
+    for (int j = 0; j < n; j++)
+        t[j] = t[j + 1];
+    t[n] = 0;
+}
+
+/* r = a * b / 2^(64 n) mod p. Rows of the product and of the reduction alternate (CIOS: Koc, Acar, Kaliski 1996). */
 KRN_FN void limbs_mont_mul(uint64_t *r, const uint64_t *a, const uint64_t *b, const uint64_t *p, uint64_t np0,
                            const int n)
 {
-    uint64_t t[LIMBS_MAX] = {0};
+    uint64_t t[LIMBS_MAX + 1] = {0};
     KRN_UNROLL
     for (int i = 0; i < n; i++) {
-        uint64_t high = 0, mhigh = 0;
-        t[0] = limbs_mac(a[0], b[i], t[0], &high);
-        uint64_t m = t[0] * np0;
-        limbs_mac(m, p[0], t[0], &mhigh);
-        KRN_UNROLL
-        for (int j = 1; j < n; j++) {
-            t[j] = limbs_mac(a[j], b[i], t[j], &high);
-            t[j - 1] = limbs_mac(m, p[j], t[j], &mhigh);
-        }
-        t[n - 1] = high + mhigh;
+        limbs_row(t, a, b[i], n);
+        limbs_mont_step(t, p, np0, n);
     }
     limbs_reduce_once(r, t, p, n);
 }
@@ -150,6 +175,35 @@ KRN_FN void limbs_mont_mul(uint64_t *r, const uint64_t *a, const uint64_t *b, co
 KRN_FN void limbs_mont_sqr(uint64_t *r, const uint64_t *a, const uint64_t *p, uint64_t np0, const int n)
 {
     limbs_mont_mul(r, a, a, p, np0, n);
+}
+
+/* r = (a * b + c * d) / 2^(64 n) mod p, one reduction for both (Longa 2022, eprint 2022/367). p has two spare bits, so
+ * that what is reduced stays below 2p; d may be p. */
+KRN_FN void limbs_mont_dot2(uint64_t *r, const uint64_t *a, const uint64_t *b, const uint64_t *c, const uint64_t *d,
+                            const uint64_t *p, uint64_t np0, const int n)
+{
+    uint64_t t[LIMBS_MAX + 1] = {0};
+    KRN_UNROLL
+    for (int i = 0; i < n; i++) {
+        limbs_row(t, a, b[i], n);
+        limbs_row(t, c, d[i], n);
+        limbs_mont_step(t, p, np0, n);
+    }
+    limbs_reduce_once(r, t, p, n);
+}
+
+/* r0 + r1 u = (a0 + a1 u)(b0 + b1 u) with u^2 = -1, for p of two spare bits. As many rows as three multiplications of
+ * Karatsuba's take, and none of their additions. */
+KRN_FN void limbs_mont_mul_fq2(uint64_t *r0, uint64_t *r1, const uint64_t *a0, const uint64_t *a1, const uint64_t *b0,
+                               const uint64_t *b1, const uint64_t *p, uint64_t np0, const int n)
+{
+    uint64_t minus_b1[LIMBS_MAX], t[LIMBS_MAX];
+    limbs_sub(minus_b1, p, b1, n);
+    limbs_mont_dot2(t, a0, b0, a1, minus_b1, p, np0, n);
+    limbs_mont_dot2(r1, a0, b1, a1, b0, p, np0, n);
+    KRN_UNROLL
+    for (int i = 0; i < n; i++)
+        r0[i] = t[i];
 }
 
 #endif
