@@ -18,7 +18,10 @@
 #include "shm/mutant.h"
 
 enum {
-    SPIN_PAUSES = 400,          /* about 15 us: longer than a hand-off between running processes, shorter than a wake-up */
+    /* Enough for an answer that is on its way. Not more: whoever was just rung may be waiting for this very CPU
+     * (docs/adr/0012). A pause takes 10 to 140 cycles, hence time and not a count. */
+    SPIN_NS = 5000,
+    SPIN_PAUSES = 32,           /* between two looks at the clock */
     WATCH_MAX = 1 << 16,        /* highest descriptor that can be watched, plus one */
 };
 
@@ -179,8 +182,16 @@ static bool rung(const struct shm_waiter *w, uint32_t seen) {
 }
 
 static void spin(const struct shm_waiter *w, uint32_t seen) {
-    for (int i = 0; w->spins && i < SPIN_PAUSES && !rung(w, seen); i++)
-        shm_pause();
+    if (!w->spins)
+        return;
+    uint64_t until = shm_host_now_ns() + SPIN_NS;
+    do
+        for (int i = 0; i < SPIN_PAUSES; i++) {
+            if (rung(w, seen))
+                return;
+            shm_pause();
+        }
+    while (shm_host_now_ns() < until);
 }
 
 /* Flags asleep, looks again, parks; see shm_bell_ring for why no ring is lost. */
