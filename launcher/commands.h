@@ -1,6 +1,6 @@
 /*
- * launcher/commands.h: what the commands do. Each returns the exit status, and where that is not LAUNCHER_OK err holds the
- * one line for stderr.
+ * launcher/commands.h: what the commands do. Each returns the exit status, and where that is not LAUNCHER_OK err
+ * holds the one line for stderr.
  */
 #ifndef LAUNCHER_COMMANDS_H
 #define LAUNCHER_COMMANDS_H
@@ -16,6 +16,7 @@ launcher_command launcher_submit;       /* NAME [file]; prints the job's id. Wit
 launcher_command launcher_each;         /* NAME file...: proves them all into a folder, and goes on where it was ended */
 launcher_command launcher_add;          /* NAME: registers a circuit */
 launcher_command launcher_forget;       /* NAME: the opposite; files stay */
+launcher_command launcher_witness;      /* NAME input.json witness.wtns: the witness alone */
 launcher_command launcher_circuits;     /* registered circuits as --circuit takes them */
 launcher_command launcher_wait;         /* ID [proof.json public.json] */
 launcher_command launcher_cancel;       /* ID */

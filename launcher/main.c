@@ -21,6 +21,7 @@ static const struct {
     {"add", "NAME --zkey F [--wasm F | --witness-program CMD] [--r1cs F] [--sym F] [--vk F]", 1, 1, launcher_add},
     {"forget", "NAME", 1, 1, launcher_forget},
     {"circuits", "", 0, 0, launcher_circuits},
+    {"witness", "NAME input.json witness.wtns", 3, 3, launcher_witness},
     {"wait", "ID [proof.json public.json]", 1, 3, launcher_wait},
     {"cancel", "ID", 1, 1, launcher_cancel},
     {"status", "", 0, 0, launcher_status},
