@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/assemble.h"
 #include "kernels/clock.h"
 #include "kernels/memory.h"
 #include "kernels/msm.h"
@@ -249,75 +250,19 @@ static void sum_quotient(struct krn_dev_key *k, struct sums *sums, struct krn_ti
     times->msm_h = krn_seconds() - start;
 }
 
-/* x = factor x, for several points at the same time. */
-struct product {
-    const struct group_ops *group;
-    union krn_sum x;
-    const uint8_t *factor;
-};
-
-static void multiply(void *ctx, size_t task, unsigned thread)
-{
-    struct product *p = (struct product *)ctx + task;
-    (void)thread;
-    p->group->mul(&p->x, p->factor);
-}
-
-static void add_point(const struct group_ops *g, union krn_sum *sum, const uint8_t *point)
-{
-    union krn_sum t;
-    g->from_affine(&t, point);
-    g->add(sum, &t);
-}
-
-static void store_point(const struct krn_key *key, int group, uint8_t *plain, const union krn_sum *sum)
-{
-    const struct krn_curve *c = krn_curve(key->curve);
-    group_ops(key->curve, group)->to_affine(plain, sum);
-    krn_fq_to_plain(c, plain, plain, 2 * (size_t)group);
-}
-
-/*
- * A = sum A_i w_i + alpha + r delta, B = sum B_i w_i + beta + s delta, in G2 and in G1, and
- * C = sum L_i w_i + sum H_i h_i + s A + r B - r s delta (Groth 2016, section 3.2).
- * With A' and B' for A and B less their last terms, C = .. + s A' + r B' + r s delta: so that no product waits for
- * another.
- */
-static void put_together(struct krn_job *job, struct sums *sums, struct krn_proof *proof)
+static void put_together(const struct krn_job *job, const struct sums *sums, struct krn_proof *proof)
 {
     const struct krn_key *key = &job->key->key;
     const struct group_ops *g1 = group_ops(key->curve, 1), *g2 = group_ops(key->curve, 2);
-    const struct krn_scalar_field f = krn_scalar_field(key->curve);
-    struct krn_scalar r, s, rs;
-    memcpy(&r, job->r, sizeof r);
-    memcpy(&s, job->s, sizeof s);
-    krn_scalar_to_mont(&f, &rs, &r);
-    krn_scalar_mul(&f, &rs, &rs, &s);
-
-    add_point(g1, &sums->a.sum, key->alpha1);
-    add_point(g1, &sums->b1.sum, key->beta1);
-    add_point(g2, &sums->b2.sum, key->beta2);
-    struct product p[] = {
-        {.group = g2, .factor = job->s},
-        {.group = g1, .factor = job->r},
-        {.group = g1, .factor = (const uint8_t *)&rs},
-        {.group = g1, .factor = job->s, .x = sums->a.sum},
-        {.group = g1, .factor = job->r, .x = sums->b1.sum},
-    };
-    g2->from_affine(&p[0].x, key->delta2);
-    g1->from_affine(&p[1].x, key->delta1);
-    p[2].x = p[1].x;
-    krn_pool_tasks(job->key->dev->pool, sizeof p / sizeof p[0], multiply, p);
-
-    g2->add(&sums->b2.sum, &p[0].x);
-    g1->add(&sums->a.sum, &p[1].x);
-    g1->add(&sums->l.sum, &sums->h.sum);
-    for (int i = 2; i < 5; i++)
-        g1->add(&sums->l.sum, &p[i].x);
-    memset(proof, 0, sizeof *proof);
-    store_point(key, 1, proof->a, &sums->a.sum);
-    store_point(key, 2, proof->b, &sums->b2.sum);
-    store_point(key, 1, proof->c, &sums->l.sum);
+    struct krn_proof_sums points;
+    struct krn_blinds blinds;
+    g1->to_affine(points.a, &sums->a.sum);
+    g1->to_affine(points.b1, &sums->b1.sum);
+    g2->to_affine(points.b2, &sums->b2.sum);
+    g1->to_affine(points.l, &sums->l.sum);
+    g1->to_affine(points.h, &sums->h.sum);
+    krn_blind(key, job->r, job->s, &blinds);
+    krn_assemble(key, &points, &blinds, job->r, job->s, proof);
 }
 
 static int cpu_finish(struct krn_job *job, struct krn_proof *proof, struct krn_times *times, uint64_t *row,
