@@ -61,7 +61,8 @@ int shm_job_read(struct shm_region *r, struct shm_job_ref ref, struct shm_job_vi
 int shm_job_peek(struct shm_region *r, bool (*want)(void *ctx, const struct shm_job_view *j), void *ctx,
                  struct shm_job_ref *ref, struct shm_job_view *view);
 /* QUEUED -> SYNTHESIS(peer). -ESTALE: someone else has it. Claim the slot first: a job taken without a slot waits where
- * another worker may have one. */
+ * another worker may have one. A peer works on one job at a time: shm_job_sweep takes a former one that it has not
+ * committed, returned or failed for an orphan. */
 int shm_job_take(struct shm_region *r, struct shm_job_ref ref, uint32_t peer);
 /* By the owning worker: SYNTHESIS(peer) -> QUEUED, -> FAILED with text. -ESTALE: it was cancelled or reaped. */
 int shm_job_return(struct shm_region *r, struct shm_job_ref ref, uint32_t peer);
