@@ -25,8 +25,11 @@ static void test_good(void) {
     struct gpud_request req;
     struct gpud_error err;
     CHECK(parse(&req, "{\"type\":\"submit\",\"circuit\":\"c\",\"witness\":\"/w\",\"priority\":\"high\"}", &err) == 0);
-    CHECK(req.type == GPUD_SUBMIT && !strcmp(req.circuit, "c") && !strcmp(req.witness, "/w") && req.priority == GPUD_HIGH);
+    CHECK(req.type == GPUD_SUBMIT && !strcmp(req.circuit, "c") && !strcmp(req.witness, "/w"));
+    CHECK(req.priority == GPUD_HIGH);
     CHECK(parse(&req, "{\"type\":\"submit\",\"circuit\":\"c\"}", &err) == 0);
+    CHECK(req.peer == SHM_NOBODY);
+    CHECK(parse(&req, "{\"type\":\"submit\",\"circuit\":\"c\",\"peer\":7}", &err) == 0 && req.peer == 7);
     CHECK(req.priority == GPUD_NORMAL && req.witness[0] == 0);
     CHECK(parse(&req, "{\"type\":\"wait\",\"id\":7}", &err) == 0 && req.type == GPUD_WAIT && req.id == 7);
     CHECK(req.timeout_ms == -1);
@@ -52,6 +55,8 @@ static void test_bad(void) {
         {"{\"type\":\"status\",\"type\":\"stop\"}", ""},
         {"{\"type\":\"status\",\"colour\":1}", "colour"},
         {"{\"type\":\"submit\"}", "circuit"},
+        {"{\"type\":\"submit\",\"circuit\":\"c\",\"witness\":\"/w\",\"peer\":7}", "for the workers"},
+        {"{\"type\":\"submit\",\"circuit\":\"c\",\"peer\":4095}", "peer"},
         {"{\"type\":\"submit\",\"circuit\":1}", "circuit"},
         {"{\"type\":\"submit\",\"circuit\":\"c\",\"witness\":\"w\"}", "absolute"},
         {"{\"type\":\"submit\",\"circuit\":\"c\",\"witness\":\"/w\\u0000x\"}", ""},
@@ -137,7 +142,8 @@ static void test_options(void) {
     struct gpud_error err;
     CHECK(options(&o, &err, 0) == 0 && !strcmp(o.instance, "default") && o.workers == 2 && o.ready_fd == -1);
     CHECK(options(&o, &err, 6, "--circuit", "a=x.zkey", "--circuit", "b=y.zkey,y.r1cs", "--slots", "3") == 0);
-    CHECK(o.n_circuits == 2 && o.slots == 3 && !strcmp(o.circuits[1].name, "b") && !strcmp(o.circuits[1].zkey, "y.zkey"));
+    CHECK(o.n_circuits == 2 && o.slots == 3);
+    CHECK(!strcmp(o.circuits[1].name, "b") && !strcmp(o.circuits[1].zkey, "y.zkey"));
     CHECK(!strcmp(o.circuits[1].r1cs, "y.r1cs") && !o.circuits[0].r1cs[0]);
     CHECK(options(&o, &err, 4, "--circuit", "a=x", "--circuit", "a=y") == -1 && strstr(err.text, "twice"));
     CHECK(options(&o, &err, 2, "--circuit", "a") == -1);
