@@ -260,13 +260,13 @@ static void every_kind(struct world *w, size_t n, unsigned threads)
     }
 }
 
-static void every_size(struct world *w)
+static void every_size(struct world *w, size_t limit)
 {
     static const size_t sizes[] = {0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 255, 256, 257, 1023, 1025, 4097};
     strcpy(w->what, "random");
-    logs_random(w, 4097);
-    make_points(w, 4097);
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+    logs_random(w, limit);
+    make_points(w, limit);
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] && sizes[i] <= limit; i++) {
         scalars_random(w, sizes[i]);
         check(w, sizes[i], 1);
         check(w, sizes[i], 3);
@@ -311,7 +311,7 @@ static void refusals(struct world *w)
     }
 }
 
-static void run(enum krn_curve_id curve, int group)
+static void run(enum krn_curve_id curve, int group, int brief)
 {
     struct world w = {.curve = curve, .group = group, .field = krn_scalar_field(curve)};
     w.point_bytes = 2 * (size_t)group * krn_curve(curve)->fq_bytes;
@@ -324,11 +324,12 @@ static void run(enum krn_curve_id curve, int group)
         exit(1);
     }
     w.points = memory + 4;
-    every_size(&w);
+    every_size(&w, brief ? 257 : 4097);
     every_kind(&w, 5, 1);
-    every_kind(&w, 200, 2);
+    every_kind(&w, brief ? 60 : 200, 2);
     refusals(&w);
-    large(&w, group == 1 && curve == KRN_BN254 ? MAX_N : 9000);
+    if (!brief)
+        large(&w, group == 1 && curve == KRN_BN254 ? MAX_N : 9000);
     free(w.logs);
     free(w.scalars);
     free(memory);
@@ -337,10 +338,11 @@ static void run(enum krn_curve_id curve, int group)
 
 int main(void)
 {
+    const int brief = getenv("PINWHEEL_TEST_SHORT") != NULL;
     state = seed;
     for (int curve = 0; curve < KRN_CURVES; curve++)
         for (int group = 1; group <= 2; group++)
-            run((enum krn_curve_id)curve, group);
+            run((enum krn_curve_id)curve, group, brief);
     if (failures > 0)
         printf("%d failures, seed %llu\n", failures, (unsigned long long)seed);
     return failures > 0;

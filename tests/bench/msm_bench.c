@@ -1,8 +1,8 @@
 /*
- * Sums of points times scalars: time, and nanoseconds a scalar, for random scalars and for a witness of bits, beside
- * what the additions alone would take if the multiplier never waited.
+ * Sums of points times scalars, random ones and a witness of bits, on one thread and on all: nanoseconds of processor
+ * a scalar, beside what the additions' products alone would take if the multiplier never waited (tests/bench/limit.h).
  *
- *   msm_bench [log2 of n, default 16] [threads, default all]
+ *   msm_bench [log2 of n, default 16]
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +11,7 @@
 #include "kernels/clock.h"
 #include "kernels/fixed_base.h"
 #include "kernels/msm.h"
+#include "tests/bench/limit.h"
 
 static uint64_t state = 1;
 
@@ -23,6 +24,8 @@ static uint64_t next_random(void)
     return z ^ (z >> 31);
 }
 
+enum { RUNS = 5, SCALAR_BITS = 255, MAX_WINDOW = 17 };
+
 /* Below both orders. One in `wide` is of full width, the others are bits. */
 static void fill(uint64_t *scalars, size_t n, unsigned wide)
 {
@@ -31,7 +34,20 @@ static void fill(uint64_t *scalars, size_t n, unsigned wide)
             scalars[4 * i + j] = i % wide == 0 ? next_random() >> (j == 3 ? 3 : 0) : j == 0 ? next_random() & 1 : 0;
 }
 
-static void measure(enum krn_curve_id curve, int group, size_t n, unsigned threads)
+/* Products of the additions: one for each digit, two for each bucket, half of the bits adding nothing. */
+static double products(size_t n, unsigned wide, int group)
+{
+    const double full = (double)(n / wide), bits = (double)(n - n / wide) / 2;
+    double best = 1e300;
+    for (unsigned window = 3; window <= MAX_WINDOW; window++) {
+        const double windows = (SCALAR_BITS + window - 1) / window;
+        const double additions = bits + windows * (full + (double)(1u << window));
+        best = additions < best ? additions : best;
+    }
+    return best * (group == 1 ? 6 : 17);
+}
+
+static void measure(enum krn_curve_id curve, int group, size_t n, unsigned threads, const struct limit *limit)
 {
     const struct krn_curve *c = krn_curve(curve);
     const size_t bytes = 2 * (size_t)group * c->fq_bytes;
@@ -48,17 +64,17 @@ static void measure(enum krn_curve_id curve, int group, size_t n, unsigned threa
     for (unsigned wide = 1; wide <= 64; wide += 63) {
         double best = 1e9, best_cpu = 1e9;
         fill(scalars, n, wide);
-        for (int i = 0; i < 5; i++) {
-            double start = krn_seconds(), cpu = krn_cpu_seconds();
+        for (int i = 0; i < RUNS; i++) {
+            const double start = krn_seconds(), cpu = krn_cpu_seconds();
             if (krn_msm(curve, group, points, (uint8_t *)scalars, n, threads, out) != 0)
                 exit(1);
-            double t = krn_seconds() - start;
+            const double t = krn_seconds() - start, t_cpu = krn_cpu_seconds() - cpu;
             best = t < best ? t : best;
-            cpu = krn_cpu_seconds() - cpu;
-            best_cpu = cpu < best_cpu ? cpu : best_cpu;
+            best_cpu = t_cpu < best_cpu ? t_cpu : best_cpu;
         }
-        printf("%-10s G%d  %s  %9.3f ms  %9.3f ms of processor, %8.1f ns a scalar\n", c->name, group,
-               wide == 1 ? "random" : "bits  ", 1e3 * best, 1e3 * best_cpu, 1e9 * best_cpu / (double)n);
+        const double floor = products(n, wide, group) * limit_product(limit, c->fq_bytes == 32 ? 254 : 381);
+        printf("%-10s G%d %-7s %7u %10.2f %10.2f %10.1f %8.1f\n", c->name, group, wide == 1 ? "random" : "bits", threads,
+               1e3 * best, 1e3 * best_cpu, 1e9 * best_cpu / (double)n, 1e9 * floor / (double)n);
     }
     free(scalars);
     free(points);
@@ -68,10 +84,12 @@ static void measure(enum krn_curve_id curve, int group, size_t n, unsigned threa
 int main(int argc, char **argv)
 {
     const size_t n = (size_t)1 << (argc > 1 ? atoi(argv[1]) : 16);
-    const unsigned threads = argc > 2 ? (unsigned)atoi(argv[2]) : 0;
-    printf("%zu scalars, %u threads\n", n, threads == 0 ? krn_cpus() : threads);
-    for (int curve = 0; curve < KRN_CURVES; curve++)
-        for (int group = 1; group <= 2; group++)
-            measure((enum krn_curve_id)curve, group, n, threads);
+    const struct limit limit = limit_measure(1);
+    printf("%zu scalars\n%-10s    %-7s %7s %10s %10s %10s %8s\n", n, "curve", "scalars", "threads", "ms", "cpu ms",
+           "ns each", "floor");
+    for (unsigned threads = 1; threads <= krn_cpus(); threads += threads == krn_cpus() ? 1 : krn_cpus() - threads)
+        for (int curve = 0; curve < KRN_CURVES; curve++)
+            for (int group = 1; group <= 2; group++)
+                measure((enum krn_curve_id)curve, group, n, threads, &limit);
     return 0;
 }
