@@ -13,25 +13,27 @@
 #include "kernels/backend.h"
 #include "kernels/field.h"
 
+#define DEVICE_FN [[maybe_unused]] KRN_FN
+
 #define DEVICE_FIELD(F) \
-    KRN_FN void f_add(F *r, const F *a, const F *b) { F##_add(r, a, b); } \
-    KRN_FN void f_sub(F *r, const F *a, const F *b) { F##_sub(r, a, b); } \
-    KRN_FN void f_mul(F *r, const F *a, const F *b) { F##_mul(r, a, b); } \
-    KRN_FN void f_sqr(F *r, const F *a) { F##_sqr(r, a); } \
-    KRN_FN void f_neg(F *r, const F *a) { F##_neg(r, a); } \
-    KRN_FN void f_from_mont(F *r, const F *a) { F##_from_mont(r, a); } \
-    KRN_FN void f_inv(F *r, const F *a) { F##_inv(r, a); } \
-    KRN_FN int f_is_zero(const F *a) { return F##_is_zero(a); } \
-    KRN_FN int f_eq(const F *a, const F *b) { return F##_eq(a, b); } \
-    KRN_FN void f_set_one(F *r) { *r = F##_one(); } \
-    KRN_FN void f_set_zero(F *r) { *r = F##_zero(); }
+    DEVICE_FN void f_add(F *r, const F *a, const F *b) { F##_add(r, a, b); } \
+    DEVICE_FN void f_sub(F *r, const F *a, const F *b) { F##_sub(r, a, b); } \
+    DEVICE_FN void f_mul(F *r, const F *a, const F *b) { F##_mul(r, a, b); } \
+    DEVICE_FN void f_sqr(F *r, const F *a) { F##_sqr(r, a); } \
+    DEVICE_FN void f_neg(F *r, const F *a) { F##_neg(r, a); } \
+    DEVICE_FN void f_from_mont(F *r, const F *a) { F##_from_mont(r, a); } \
+    DEVICE_FN void f_inv(F *r, const F *a) { F##_inv(r, a); } \
+    DEVICE_FN int f_is_zero(const F *a) { return F##_is_zero(a); } \
+    DEVICE_FN int f_eq(const F *a, const F *b) { return F##_eq(a, b); } \
+    DEVICE_FN void f_set_one(F *r) { *r = F##_one(); } \
+    DEVICE_FN void f_set_zero(F *r) { *r = F##_zero(); }
 
 DEVICE_FIELD(bn254_fr)
 DEVICE_FIELD(bn254_fq)
 DEVICE_FIELD(bls381_fr)
 DEVICE_FIELD(bls381_fq)
-KRN_FN void f_set_u64(bn254_fr *r, uint64_t x) { bn254_fr_set_u64(r, x); }
-KRN_FN void f_set_u64(bls381_fr *r, uint64_t x) { bls381_fr_set_u64(r, x); }
+DEVICE_FN void f_set_u64(bn254_fr *r, uint64_t x) { bn254_fr_set_u64(r, x); }
+DEVICE_FN void f_set_u64(bls381_fr *r, uint64_t x) { bls381_fr_set_u64(r, x); }
 
 /* T is a row of 64-bit words, a multiple of 16 bytes at a 16-byte aligned address. */
 template <class T> static __device__ __forceinline__ void load16(T *r, const T *p)

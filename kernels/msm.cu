@@ -84,7 +84,7 @@ size_t msm_workspace_bytes(enum krn_curve_id curve, int g2, size_t n, int copies
 {
     const struct msm_group *g = msm_group_of(curve, g2);
     const struct msm_shape largest = shape_for(curve, n, copies);
-    return msm_sorter_bytes(curve, msm_tile(n), &largest) + msm_sums_bytes(g, msm_tile(n), &largest) +
+    return msm_sorter_bytes(curve, msm_tile(n), largest.windows, msm_buckets(&largest)) + msm_sums_bytes(g, msm_tile(n), &largest) +
            msm_scratch_bytes(g, msm_tile(n), &largest);
 }
 
@@ -97,14 +97,16 @@ int msm_open(struct msm *m, enum krn_curve_id curve, int g2, size_t n, int copie
     m->g2 = g2;
     m->n_max = n;
     m->largest = shape_for(curve, n, copies);
-    const size_t sorter_bytes = msm_sorter_bytes(curve, tile, &m->largest);
+    const size_t buckets = msm_buckets(&m->largest);
+    const size_t sorter_bytes = msm_sorter_bytes(curve, tile, m->largest.windows, buckets);
     int status = device_alloc(&m->memory, msm_workspace_bytes(curve, g2, n, copies), "a sum's workspace", err);
     if (status)
         return status;
     status = device_status(cudaHostAlloc(&m->pinned, sizeof(struct msm_counters) + msm_result_bytes(g),
                                          cudaHostAllocDefault), "cudaHostAlloc", err);
     if (status == 0)
-        status = msm_sorter_init(&m->sorter, curve, tile, &m->largest, m->memory, (struct msm_counters *)m->pinned, err);
+        status = msm_sorter_init(&m->sorter, curve, tile, m->largest.windows, buckets, m->memory,
+                                 (struct msm_counters *)m->pinned, err);
     if (status == 0)
         status = msm_sums_init(&m->sums, g, tile, &m->largest, (uint8_t *)m->memory + sorter_bytes,
                                (uint8_t *)m->pinned + sizeof(struct msm_counters), err);

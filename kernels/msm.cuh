@@ -19,6 +19,7 @@
 
 enum {
     MSM_MIN_BITS = 6, MSM_MAX_BITS = 22,
+    MSM_PLAIN_BITS = 20,            /* most for bases in one copy: a bucket set for each digit takes memory */
     MSM_MAX_WINDOWS = 43,           /* 255 / 6 rounded up */
     MSM_TASK = 256,                 /* most pairs that one thread adds up */
     MSM_THREADS_LOG = 17,           /* tasks that fill a device, as a power of two */
@@ -121,9 +122,10 @@ static inline void *msm_carve(void *memory, size_t *used, size_t bytes)
     return p;
 }
 
-size_t msm_sorter_bytes(enum krn_curve_id curve, size_t tile, const struct msm_shape *largest);
-int msm_sorter_init(struct msm_sorter *s, enum krn_curve_id curve, size_t tile, const struct msm_shape *largest,
-                    void *memory, struct msm_counters *seen, char err[KRN_ERR_TEXT]);
+/* For up to `tile` scalars of `windows` digits at once, in up to `buckets` buckets. */
+size_t msm_sorter_bytes(enum krn_curve_id curve, size_t tile, int windows, size_t buckets);
+int msm_sorter_init(struct msm_sorter *s, enum krn_curve_id curve, size_t tile, int windows, size_t buckets, void *memory,
+                    struct msm_counters *seen, char err[KRN_ERR_TEXT]);
 
 /* Counts the scalars by length into s->seen->words and waits for it. -ERANGE where one is not below r. */
 int msm_count(struct msm_sorter *s, const void *scalars, size_t n, cudaStream_t stream, char err[KRN_ERR_TEXT]);

@@ -276,10 +276,9 @@ static int reduce(const struct msm_shape *shape, const struct msm_sums *m, cudaS
 static int expand(void *bases, size_t n, int copies, int shift, void *scratch, size_t scratch_bytes,
                   cudaStream_t stream, char err[KRN_ERR_TEXT])
 {
-    const size_t tile = scratch_bytes / sizeof(xyzz) & ~(size_t)(THREADS * EXPAND_RUN - 1);
+    const size_t tile = scratch_bytes / sizeof(xyzz);
     if (tile == 0) {
-        snprintf(err, KRN_ERR_TEXT, "expanding bases needs %zu bytes of scratch, there are %zu",
-                 THREADS * EXPAND_RUN * sizeof(xyzz), scratch_bytes);
+        snprintf(err, KRN_ERR_TEXT, "expanding bases needs %zu bytes of scratch, there are %zu", sizeof(xyzz), scratch_bytes);
         return -ENOMEM;
     }
     for (int copy = 1; copy < copies; copy++)

@@ -313,7 +313,7 @@ struct msm_shape msm_largest(enum krn_curve_id curve, size_t n)
 {
     const size_t most = UINT32_MAX;
     const uint32_t words[9] = {0, 0, 0, 0, 0, 0, 0, 0, (uint32_t)(n < most ? n : most)};
-    return msm_choose(curve, words, MSM_MAX_BITS, SIZE_MAX);
+    return msm_choose(curve, words, MSM_PLAIN_BITS, SIZE_MAX);
 }
 
 struct msm_shape msm_expanded(enum krn_curve_id curve, size_t n, int copies)
@@ -382,25 +382,25 @@ static size_t layout(struct msm_sorter *s, void *memory)
     return used;
 }
 
-static void bounds(struct msm_sorter *s, enum krn_curve_id curve, size_t tile, const struct msm_shape *largest)
+static void bounds(struct msm_sorter *s, enum krn_curve_id curve, size_t tile, int windows, size_t buckets)
 {
     s->curve = curve;
     s->tile = tile;
-    s->pairs_max = tile * (size_t)largest->windows;
-    s->buckets_max = msm_buckets(largest);
+    s->pairs_max = tile * (size_t)windows;
+    s->buckets_max = buckets;
 }
 
-size_t msm_sorter_bytes(enum krn_curve_id curve, size_t tile, const struct msm_shape *largest)
+size_t msm_sorter_bytes(enum krn_curve_id curve, size_t tile, int windows, size_t buckets)
 {
     struct msm_sorter s;
-    bounds(&s, curve, tile, largest);
+    bounds(&s, curve, tile, windows, buckets);
     return layout(&s, NULL);
 }
 
-int msm_sorter_init(struct msm_sorter *s, enum krn_curve_id curve, size_t tile, const struct msm_shape *largest,
-                    void *memory, struct msm_counters *seen, char err[KRN_ERR_TEXT])
+int msm_sorter_init(struct msm_sorter *s, enum krn_curve_id curve, size_t tile, int windows, size_t buckets, void *memory,
+                    struct msm_counters *seen, char err[KRN_ERR_TEXT])
 {
-    bounds(s, curve, tile, largest);
+    bounds(s, curve, tile, windows, buckets);
     if (s->pairs_max >> 31) {
         snprintf(err, KRN_ERR_TEXT, "%zu pairs at once: 2^31 - 1 at most", s->pairs_max);
         return -EINVAL;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/backend.h"
+#include "kernels/prover.cuh"
 #include "tests/gpu/generate.cuh"
 
 extern "C" {
@@ -172,6 +173,31 @@ static struct krn_device *open_device(const struct krn_backend *backend)
 
 static const struct krn_backend *const cpu = &krn_cpu_backend, *const gpu = &krn_cuda_backend;
 
+/* Wherever the bases are, and in however many tiles the scalars come: one proof. */
+static void all_modes(const struct setting *s, const struct outcome *want)
+{
+    const size_t tiles[] = {0, 1 + s->key.n_vars / 3};
+    for (int mode = 0; mode < PROVER_MODES; mode++)
+        for (size_t tile : tiles) {
+            char err[KRN_ERR_TEXT] = "", what[64];
+            struct prover *p;
+            struct outcome got;
+            const struct krn_vectors v = {s->w.data(), s->va.data(), s->vb.data(), NULL};
+            int status = prover_open_as(&p, &s->key, (enum prover_mode)mode, tile, 0, err);
+            if (status == 0) {
+                status = prover_upload(p, 1, &v, 0, err);
+                if (status == 0)
+                    status = prover_run(p, 1, s->r, s->s, &got.proof, &got.times, 0, err);
+                prover_close(p);
+            }
+            snprintf(what, sizeof what, "mode %d, tile %zu", mode, tile);
+            if (status)
+                fail(err, s->name);
+            else if (memcmp(&got.proof, &want->proof, sizeof got.proof))
+                fail(what, s->name);
+        }
+}
+
 static void compare(struct krn_device *cpu_dev, struct krn_device *gpu_dev, struct setting *s)
 {
     struct krn_dev_key *cpu_key = load(cpu, cpu_dev, s), *gpu_key = load(gpu, gpu_dev, s);
@@ -181,6 +207,7 @@ static void compare(struct krn_device *cpu_dev, struct krn_device *gpu_dev, stru
     same(s, "proof differs", &want, &got);
     prove(gpu, gpu_key, s, true, &got);
     same(s, "proof differs with c sent", &want, &got);
+    all_modes(s, &want);
 
     /* Two in flight; the vectors may be overwritten after `uploaded`. */
     struct krn_job *one = begin(gpu, gpu_key, s, false);

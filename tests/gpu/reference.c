@@ -67,7 +67,7 @@ static void one_part(void *ctx, unsigned i, unsigned n)
 void reference_msm(enum krn_curve_id curve, int g2, const void *points, const void *scalars, size_t n, void *out)
 {
     struct job job = {.group = group_ops(curve, g2 ? 2 : 1), .points = points, .scalars = scalars, .n = n};
-    const unsigned threads = krn_cpus();
+    const unsigned threads = n < 64 ? 1 : krn_cpus();
     union krn_sum sum;
     krn_parallel(threads, one_part, &job);
     job.group->set_inf(&sum);

@@ -1,15 +1,18 @@
 /*
  * tests/gpu/table_gpubench.cu: one table: operation, curve, size, ours, the floor, their ratio.
  *
- * The floor is the operation's multiplications at the rate of the bare multiplication kernel that runs first. Times are
- * medians of five after one warm-up, device events around the whole call, results on the host. Inputs are random and
- * made on the device.
+ * The floor is the operation's multiplications at the rate of the bare multiplication kernels that run first: L / 2 an
+ * element of a transform of 2^L; 5 M + 1 S, an affine addition, a digit of a scalar. Times are medians of five after one
+ * warm-up, the whole call with its results on the host; every sum is checked against its logarithm. Inputs are random
+ * and made on the device.
  */
 #include <stdlib.h>
 #include <string.h>
 #include <algorithm>
 #include <vector>
 
+#include "kernels/backend.h"
+#include "kernels/clock.h"
 #include "kernels/ec.h"
 #include "kernels/msm.cuh"
 #include "kernels/ntt.cuh"
@@ -117,7 +120,7 @@ static void bench_ntt(stopwatch &watch, enum krn_curve_id curve, int log, double
     CHECK(cudaFree(v));
 }
 
-/* additions a second, in G, of the bare kernel: 8 M + 2 S. */
+/* adds: affine additions a second, in G, at the bare rates. */
 static void bench_msm(stopwatch &watch, enum krn_curve_id curve, int g2, int log, int copies, double adds)
 {
     char err[KRN_ERR_TEXT];
@@ -160,6 +163,110 @@ static void bench_msm(stopwatch &watch, enum krn_curve_id curve, int g2, int log
     CHECK(cudaFree(scalars));
 }
 
+/* Of affine ones, G a second. In Fq2 a product is 5/6 of three, reductions being shared; a square is two. */
+static double rate_of_additions(int g2, double mul, double sqr)
+{
+    return g2 ? 1 / (5 * 2.5 / mul + 2 / mul) : 1 / (5 / mul + 1 / sqr);
+}
+
+/* ---- whole proofs ---- */
+
+static std::vector<uint8_t> host_points(enum krn_curve_id curve, int g2, uint64_t seed, size_t n)
+{
+    const size_t point = reference_point_bytes(curve, g2);
+    uint8_t k0[32], k1[32];
+    void *device, *scratch;
+    std::vector<uint8_t> v(point * n);
+    random_scalar(curve, seed, k0);
+    random_scalar(curve, seed + 1, k1);
+    CHECK(cudaMalloc(&device, point * n));
+    CHECK(cudaMalloc(&scratch, 2 * point * n));
+    generate_points(curve, g2, k0, k1, device, scratch, n, 0);
+    CHECK(cudaMemcpy(v.data(), device, v.size(), cudaMemcpyDeviceToHost));
+    CHECK(cudaFree(device));
+    CHECK(cudaFree(scratch));
+    return v;
+}
+
+static uint8_t *pinned_scalars(enum krn_curve_id curve, enum scalar_kind kind, uint64_t seed, size_t n)
+{
+    void *host, *device;
+    CHECK(cudaHostAlloc(&host, 32 * n, cudaHostAllocPortable));
+    CHECK(cudaMalloc(&device, 32 * n));
+    generate_scalars(curve, kind, seed, device, n, 0);
+    CHECK(cudaMemcpy(host, device, 32 * n, cudaMemcpyDeviceToHost));
+    CHECK(cudaFree(device));
+    return (uint8_t *)host;
+}
+
+/* One proof after another, and one while the next one's vectors travel. */
+static void time_proofs(const char *kind, struct krn_dev_key *key, const struct krn_key *k, const struct krn_vectors *v,
+                        double floor_ms)
+{
+    const struct krn_backend *gpu = &krn_cuda_backend;
+    char err[KRN_ERR_TEXT] = "", name[64];
+    uint8_t r[32] = {3}, s[32] = {5};
+    struct krn_proof proof;
+    struct krn_times t;
+    uint64_t row;
+    std::vector<double> ms;
+    for (int i = 0; i <= REPEATS; i++) {
+        const double start = krn_seconds();
+        struct krn_job *job = gpu->begin(key, v, r, s, err);
+        die_if(!job || gpu->finish(job, &proof, &t, &row, err), err);
+        if (i > 0)
+            ms.push_back(1e3 * (krn_seconds() - start));
+    }
+    std::sort(ms.begin(), ms.end());
+    snprintf(name, sizeof name, "proof %s", kind);
+    line(name, k->curve, (int)k->log_domain, ms[REPEATS / 2], floor_ms);
+    printf("    of one, ms: upload %.2f ntt %.2f A %.2f B1 %.2f L %.2f B2 %.2f H %.2f\n", 1e3 * t.upload, 1e3 * t.ntt,
+           1e3 * t.msm_a, 1e3 * t.msm_b1, 1e3 * t.msm_l, 1e3 * t.msm_b2, 1e3 * t.msm_h);
+    enum { QUEUED = 12 };
+    double start = krn_seconds();
+    struct krn_job *before = gpu->begin(key, v, r, s, err);
+    for (int i = 1; before && i < QUEUED; i++) {
+        struct krn_job *next = gpu->begin(key, v, r, s, err);
+        die_if(!next || gpu->finish(before, &proof, &t, &row, err), err);
+        before = next;
+    }
+    die_if(!before || gpu->finish(before, &proof, &t, &row, err), err);
+    snprintf(name, sizeof name, "queued %s", kind);
+    line(name, k->curve, (int)k->log_domain, 1e3 * (krn_seconds() - start) / QUEUED, floor_ms);
+}
+
+static void bench_proof(enum krn_curve_id curve, int log, double floor_ms)
+{
+    char err[KRN_ERR_TEXT] = "";
+    const size_t n = (size_t)1 << log;
+    struct krn_key key = {};
+    const std::vector<uint8_t> g1 = host_points(curve, 0, 1, n), g2 = host_points(curve, 1, 2, n);
+    key.curve = curve;
+    key.n_vars = (uint32_t)n - 2;
+    key.n_public = 1;
+    key.log_domain = (uint32_t)log;
+    key.a = key.b1 = key.l = key.h = key.alpha1 = key.beta1 = key.delta1 = g1.data();
+    key.b2 = key.beta2 = key.delta2 = g2.data();
+    struct krn_device *dev = krn_cuda_backend.open(0, 0, err);
+    struct krn_dev_key *loaded = dev ? krn_cuda_backend.key_load(dev, &key, err) : NULL;
+    die_if(!loaded, err);
+    uint8_t *a = pinned_scalars(curve, SCALARS_RANDOM, 3, n), *b = pinned_scalars(curve, SCALARS_RANDOM, 4, n);
+    const struct {
+        const char *name;
+        enum scalar_kind kind;
+    } kinds[] = {{"random", SCALARS_RANDOM}, {"bits", SCALARS_BITS}};
+    for (auto &kind : kinds) {
+        uint8_t *w = pinned_scalars(curve, kind.kind, 5, n);
+        const struct krn_vectors v = {w, a, b, NULL};
+        time_proofs(kind.name, loaded, &key, &v, floor_ms);
+        CHECK(cudaFreeHost(w));
+    }
+    CHECK(cudaFreeHost(a));
+    CHECK(cudaFreeHost(b));
+    krn_cuda_backend.key_free(loaded);
+    krn_cuda_backend.close(dev);
+}
+
 /* Arguments, for one part alone: ntt | g1 | g2, curve (0 | 1), size as a power of two, copies of the bases. */
 int main(int argc, char **argv)
 {
@@ -188,13 +295,20 @@ int main(int argc, char **argv)
             bench_ntt(watch, (enum krn_curve_id)c, log, fr[c]);
     for (int g2 = 0; g2 < 2; g2++)
         for (int c = 0; c < 2; c++) {
-            /* Fq2: a product is three, a square two. */
-            const double adds = g2 ? 1 / (8 * 3 / mul[c] + 2 * 2 / mul[c]) : 1 / (8 / mul[c] + 2 / sqr[c]);
+            const double adds = rate_of_additions(g2, mul[c], sqr[c]);
             for (int log = 16; log <= 24; log += 2)
                 if (log != 18)
                     bench_msm(watch, (enum krn_curve_id)c, g2, log, 1, adds);
             for (int log = 20; log <= 24; log += 2)
                 bench_msm(watch, (enum krn_curve_id)c, g2, log, 16, adds);
         }
+    const int proofs[2] = {20, 22};
+    for (int c = 0; c < 2; c++) {
+        const int log = proofs[c];
+        const double n = (double)((size_t)1 << log), windows = msm_expanded((enum krn_curve_id)c, (size_t)n, 16).windows;
+        bench_proof((enum krn_curve_id)c, log,
+                    1e-6 * (6 * n * log / 2 / fr[c] + n * windows * (4 / rate_of_additions(0, mul[c], sqr[c]) +
+                                                                    1 / rate_of_additions(1, mul[c], sqr[c]))));
+    }
     return 0;
 }
