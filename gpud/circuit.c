@@ -23,7 +23,8 @@ int gpud_circuit_spec_parse(struct gpud_circuit_spec *spec, const char *text, st
     if (spec_field(spec->name, sizeof spec->name, text, (size_t)(equals - text), "name", err)) return -1;
     for (const char *p = spec->name; *p; p++)
         if (!isalnum((unsigned char)*p) && !strchr("_-.", *p))
-            return gpud_fail(err, "--circuit: name '%s': only letters, digits, '_', '-' and '.' are allowed", spec->name);
+            return gpud_fail(err, "--circuit: name '%s': only letters, digits, '_', '-' and '.' are allowed",
+                             spec->name);
     size_t zkey_len = comma ? (size_t)(comma - files) : strlen(files);
     if (spec_field(spec->zkey, sizeof spec->zkey, files, zkey_len, "key's path", err)) return -1;
     return comma ? spec_field(spec->r1cs, sizeof spec->r1cs, comma + 1, strlen(comma + 1), "r1cs's path", err) : 0;

@@ -117,8 +117,8 @@ static int check_ready(struct gpud_daemon *d, struct gpud_error *err) {
         return gpud_fail(err, "workers do not stay: %s", d->workers.last_death);
     if (gpud_workers_joined(&d->workers) < d->workers.n_seats) return 0;
     d->ready = true;
-    gpud_log("ready: %d %s devices, %u workers, %u slots, after %.3f s", d->n_devices, d->backend->name, d->workers.n_seats,
-             d->region.n_slots, 1e-9 * (double)(shm_host_now_ns() - d->started_ns));
+    gpud_log("ready: %d %s devices, %u workers, %u slots, after %.3f s", d->n_devices, d->backend->name,
+             d->workers.n_seats, d->region.n_slots, 1e-9 * (double)(shm_host_now_ns() - d->started_ns));
     tell_ready(d->options, "ready\n", "");
     return 0;
 }

@@ -46,8 +46,8 @@ struct gpud_daemon {
 
 /*
  * Serves until it is told to stop. cpu is never NULL; cuda is NULL where it was not built in. Returns the exit
- * status: 0 after an ordered stop (region, socket and workers are gone then), or a GPUD_EXIT_ value. err is set for every
- * status but 0.
+ * status: 0 after an ordered stop (region, socket and workers are gone then), or a GPUD_EXIT_ value. err is set for
+ * every status but 0.
  */
 int gpud_daemon_run(struct gpud_daemon *d, const struct gpud_options *options, const struct krn_backend *cpu,
                     const struct krn_backend *cuda, struct gpud_error *err);

@@ -95,7 +95,8 @@ static void refuse(struct gpud_device *d, struct shm_job_ref job, struct shm_slo
 /* A slot whose job is over, or that is not what it says it is. A job that it should have held is an orphan then. */
 static void discard(struct gpud_device *d, struct shm_slot_ref slot) {
     shm_slot_release(d->work->region, slot);
-    shm_job_sweep(d->work->region, GPUD_MAX_ATTEMPTS, "its slot was not the job's on any attempt: something writes astray");
+    shm_job_sweep(d->work->region, GPUD_MAX_ATTEMPTS,
+                  "its slot was not the job's on any attempt: something writes astray");
     gpud_work_tell(d->work);
 }
 
@@ -177,10 +178,10 @@ static void record(struct gpud_device *d, const struct gpud_flight *f, const str
 }
 
 static void log_times(const struct gpud_device *d, uint64_t id, const char *circuit, const struct shm_job_times *t) {
-    gpud_log("job %llu %s device %d ms: queue %.2f synthesis %.2f hand-off %.2f upload %.2f ntt %.2f A %.2f B1 %.2f B2 %.2f "
-             "L %.2f H %.2f finish %.2f verify %.2f total %.2f", (unsigned long long)id, circuit, d->index,
-             ms(t->submitted_ns, t->synth_started_ns), ms(t->synth_started_ns, t->ready_ns), ms(t->ready_ns, t->taken_ns),
-             1e-3 * t->upload_us, 1e-3 * t->ntt_us, 1e-3 * t->msm_a_us, 1e-3 * t->msm_b1_us, 1e-3 * t->msm_b2_us,
+    gpud_log("job %llu %s device %d ms: queue %.2f synthesis %.2f hand-off %.2f upload %.2f ntt %.2f A %.2f B1 %.2f "
+             "B2 %.2f L %.2f H %.2f finish %.2f verify %.2f total %.2f",
+             (unsigned long long)id, circuit, d->index, ms(t->submitted_ns, t->synth_started_ns),
+             ms(t->synth_started_ns, t->ready_ns), ms(t->ready_ns, t->taken_ns), 1e-3 * t->upload_us, 1e-3 * t->ntt_us, 1e-3 * t->msm_a_us, 1e-3 * t->msm_b1_us, 1e-3 * t->msm_b2_us,
              1e-3 * t->msm_l_us, 1e-3 * t->msm_h_us, 1e-3 * t->finish_us, 1e-3 * t->verify_us,
              ms(t->submitted_ns, t->done_ns));
 }
@@ -216,14 +217,17 @@ static void doubt(struct gpud_device *d, struct gpud_flight *f) {
     }
     const struct gpud_circuit *c = &w->circuits[f->desc.circuit];
     struct gpud_error err;
-    gpud_fail(&err, "the proof does not verify, twice (slot %u, digest %016llx%s): the witness does not satisfy circuit %s%s",
-              f->slot.index, (unsigned long long)digest, s->digest == digest ? "" : ", other content than the first time",
+    gpud_fail(&err,
+              "the proof does not verify, twice (slot %u, digest %016llx%s): the witness does not satisfy circuit %s%s",
+              f->slot.index, (unsigned long long)digest,
+              s->digest == digest ? "" : ", other content than the first time",
               c->spec.name, c->spec.r1cs[0] ? "" : "; register it with its .r1cs to be told the constraint");
     s->job = 0;
     refuse(d, f->job, f->slot, err.text);
 }
 
-static void conclude(struct gpud_device *d, struct gpud_flight *f, enum gpud_outcome outcome, const struct gpud_proof *p) {
+static void conclude(struct gpud_device *d, struct gpud_flight *f, enum gpud_outcome outcome,
+                     const struct gpud_proof *p) {
     struct gpud_error err;
     switch (outcome) {
     case GPUD_PROVED:

@@ -2,7 +2,8 @@
  * gpud/device.h: one thread for each device. It takes READY slots by priority and age, proves, and settles the jobs.
  *
  * Where the device holds its own copy of the vectors soon after begin, the next proof is begun before the previous one
- * is finished, so that its upload runs while the device computes. Where it never does (CPU), one proof is made at a time.
+ * is finished, so that its upload runs while the device computes. Where it never does (CPU), one proof is made at a
+ * time.
  */
 #ifndef GPUD_DEVICE_H
 #define GPUD_DEVICE_H
@@ -20,7 +21,7 @@ struct gpud_flight {
     struct shm_slot_desc desc;
     uint64_t taken_ns;
     bool uploaded;              /* the slot's content is no longer needed by the device */
-    uint8_t *publics;           /* room for the largest circuit's; a snapshot, since the slot goes before the proof ends */
+    uint8_t *publics;           /* a snapshot, since the slot goes before the proof ends; room for any circuit's */
 };
 
 struct gpud_device {
@@ -45,8 +46,8 @@ enum gpud_device_state { GPUD_DEVICE_LOADING = 0, GPUD_DEVICE_READY, GPUD_DEVICE
 int gpud_device_start(struct gpud_device *d, struct gpud_work *work, int index, unsigned threads, bool registers,
                       struct gpud_error *err);
 
-/* After gpud_work_stop: waits up to timeout_ms for the thread's current proofs to end. Returns false where it did not end:
- * then the device must be left as it is until the process exits. */
+/* After gpud_work_stop: waits up to timeout_ms for the thread's current proofs to end. Returns false where it did not
+ * end: then the device must be left as it is until the process exits. */
 bool gpud_device_join(struct gpud_device *d, int timeout_ms);
 
 #endif

@@ -44,7 +44,8 @@ static int parse_submit(struct gpud_request *req, const struct fmt_json *j, stru
     if (rc < 0) return -1;
     if (rc == 1 && req->witness[0] != '/') return fmt_fail(why, "\"witness\": an absolute path is wanted");
     if (fmt_json_get_int(j, "peer", 0, SHM_MAX_PEERS - 1, &peer, why) < 0) return -1;
-    if (peer != SHM_NOBODY && req->witness[0]) return fmt_fail(why, "\"peer\": a job with a witness file is for the workers");
+    if (peer != SHM_NOBODY && req->witness[0])
+        return fmt_fail(why, "\"peer\": a job with a witness file is for the workers");
     req->peer = (uint32_t)peer;
     if (fmt_json_get_string(j, "priority", &priority, why) < 0) return -1;
     rc = gpud_msg_priority(priority);

@@ -1,6 +1,6 @@
 /*
- * gpud/paths.h: shm/paths.h with the daemon's errors, and the folder of sockets made. It must belong to this user and be
- * closed to others (0700), since whoever can replace the socket can take over its clients.
+ * gpud/paths.h: shm/paths.h with the daemon's errors, and the folder of sockets made. It must belong to this user and
+ * be closed to others (0700), since whoever can replace the socket can take over its clients.
  */
 #ifndef GPUD_PATHS_H
 #define GPUD_PATHS_H

@@ -1,6 +1,7 @@
 /*
- * gpud/pin.h: the region's payload in ranges that are page-locked one by one: at most GPUD_PIN_MAX bytes each (one call for
- * 512 GiB or more fails on current drivers), cut between slots (a copy across two registrations is an error).
+ * gpud/pin.h: the region's payload in ranges that are page-locked one by one: at most GPUD_PIN_MAX bytes each (one
+ * call for 512 GiB or more fails on current drivers), cut between slots (a copy across two registrations is an
+ * error).
  */
 #ifndef GPUD_PIN_H
 #define GPUD_PIN_H

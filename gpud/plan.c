@@ -69,10 +69,11 @@ int gpud_plan_make(struct gpud_plan *plan, const struct gpud_plan_in *in, struct
     plan->bytes = bytes_of(plan, in->nodes);
     uint64_t slots = 0;
     for (uint32_t k = 0; k < plan->n_classes; k++) slots += (uint64_t)plan->classes[k].per_node * in->nodes;
-    if (slots > SHM_MAX_SLOTS) return gpud_fail(err, "%llu slots; a region holds %d", (unsigned long long)slots, SHM_MAX_SLOTS);
+    if (slots > SHM_MAX_SLOTS)
+        return gpud_fail(err, "%llu slots; a region holds %d", (unsigned long long)slots, SHM_MAX_SLOTS);
     if (plan->bytes > in->budget)
-        return gpud_fail(err, "too little memory: %llu slots of %u sizes, the largest %llu MiB, take %llu MiB and %s allows %llu "
-                         "MiB; free memory, register fewer circuits, or give fewer --slots",
+        return gpud_fail(err, "too little memory: %llu slots of %u sizes, the largest %llu MiB, take %llu MiB and %s "
+                         "allows %llu MiB; free memory, register fewer circuits, or give fewer --slots",
                          (unsigned long long)slots, plan->n_classes, (unsigned long long)plan->classes[0].bytes >> 20,
                          (unsigned long long)plan->bytes >> 20, in->bound_by, (unsigned long long)in->budget >> 20);
     return 0;

@@ -1,6 +1,6 @@
 /*
- * gpud/plan.h: how many slots of which sizes a region gets. Sizes are exact, since they follow from the circuits that were
- * registered at start; a slot too few only makes workers wait, a slot too many can starve the host.
+ * gpud/plan.h: how many slots of which sizes a region gets. Sizes are exact, since they follow from the circuits that
+ * were registered at start; a slot too few only makes workers wait, a slot too many can starve the host.
  */
 #ifndef GPUD_PLAN_H
 #define GPUD_PLAN_H
@@ -31,8 +31,8 @@ struct gpud_plan {
 
 /*
  * Circuits of which the smaller needs at least half of the larger's slot share a class. Each class gets at
- * least GPUD_SLOTS_PER_DEVICE per device (fewer is refused with the numbers), and where the budget allows one per worker
- * and one per device more. Counts are rounded up to a whole number per node.
+ * least GPUD_SLOTS_PER_DEVICE per device (fewer is refused with the numbers), and where the budget allows one per
+ * worker and one per device more. Counts are rounded up to a whole number per node.
  */
 int gpud_plan_make(struct gpud_plan *plan, const struct gpud_plan_in *in, struct gpud_error *err);
 

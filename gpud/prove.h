@@ -1,6 +1,6 @@
 /*
- * gpud/prove.h: one proof on a device: blinding, begin, finish, and the check without which no proof leaves. The daemon's
- * device threads and the one-shot command both prove through here.
+ * gpud/prove.h: one proof on a device: blinding, begin, finish, and the check without which no proof leaves. The
+ * daemon's device threads and the one-shot command both prove through here.
  */
 #ifndef GPUD_PROVE_H
 #define GPUD_PROVE_H

@@ -40,7 +40,8 @@ int gpud_random_fixed(struct gpud_blinding *b, struct gpud_error *err) {
     const char *text = getenv("PINWHEEL_TEST_RS");
     if (!text) return 0;
     const char *comma = strchr(text, ',');
-    if (!comma || !fixed_scalar(b->r, text, (size_t)(comma - text)) || !fixed_scalar(b->s, comma + 1, strlen(comma + 1)))
+    if (!comma || !fixed_scalar(b->r, text, (size_t)(comma - text)) ||
+        !fixed_scalar(b->s, comma + 1, strlen(comma + 1)))
         return gpud_fail(err, "PINWHEEL_TEST_RS: two decimal scalars 'r,s' below both group orders are wanted");
     return 1;
 }

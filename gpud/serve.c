@@ -175,7 +175,8 @@ void gpud_serve_farewell(struct gpud_daemon *d) {
 static void cancel(struct gpud_daemon *d, struct gpud_conn *c, const struct gpud_request *req) {
     struct shm_job_ref ref;
     if (shm_job_find(&d->region, req->id, &ref)) {
-        gpud_sock_refuse(&d->sock, c, GPUD_CODE_UNKNOWN, "job %llu is not known (any more)", (unsigned long long)req->id);
+        gpud_sock_refuse(&d->sock, c, GPUD_CODE_UNKNOWN, "job %llu is not known (any more)",
+                         (unsigned long long)req->id);
         return;
     }
     pthread_mutex_lock(&d->work.results);
@@ -183,8 +184,8 @@ static void cancel(struct gpud_daemon *d, struct gpud_conn *c, const struct gpud
     pthread_mutex_unlock(&d->work.results);
     enum shm_job_state state = shm_job_state(&d->region, ref);
     if (rc && state != SHM_JOB_CANCELLED) {
-        gpud_sock_refuse(&d->sock, c, GPUD_CODE_FAILED, "job %llu cannot be cancelled: it is %s", (unsigned long long)req->id,
-                         state_names[state]);
+        gpud_sock_refuse(&d->sock, c, GPUD_CODE_FAILED, "job %llu cannot be cancelled: it is %s",
+                         (unsigned long long)req->id, state_names[state]);
         return;
     }
     struct fmt_json *j = fmt_json_object();

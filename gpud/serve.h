@@ -11,7 +11,8 @@
 /* The handler of the socket; ctx is the daemon. */
 void gpud_serve_request(void *ctx, struct gpud_conn *c, const struct gpud_request *req);
 
-/* Answers the clients whose job has ended or whose patience is over; returns when to look again (UINT64_MAX: no need). */
+/* Answers the clients whose job has ended or whose patience is over; returns when to look again (UINT64_MAX: no
+ * need). */
 uint64_t gpud_serve_waiting(struct gpud_daemon *d, uint64_t now_ns);
 
 /* Answers every waiting client that the service stops. */

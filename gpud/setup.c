@@ -41,7 +41,8 @@ int gpud_setup_backend(struct gpud_daemon *d, const struct krn_backend *cpu, con
 
 /* ---- circuits ---- */
 
-static int open_circuit(struct gpud_daemon *d, uint32_t i, const struct gpud_circuit_spec *spec, struct gpud_error *err) {
+static int open_circuit(struct gpud_daemon *d, uint32_t i, const struct gpud_circuit_spec *spec,
+                        struct gpud_error *err) {
     uint64_t start = shm_host_now_ns();
     struct gpud_circuit *c = &d->circuits[i];
     if (gpud_circuit_open(c, spec, d->options->threads, err)) return -1;
@@ -104,8 +105,8 @@ static void log_plan(const struct gpud_daemon *d) {
             if (d->plan.class_of[i] == k && n < sizeof names)
                 n += (size_t)snprintf(names + n, sizeof names - n, " %s (%.2f MiB)", d->circuits[i].spec.name,
                                       (double)d->circuits[i].place.bytes / (1 << 20));
-        gpud_log("slots of %6llu MiB: %3u on each of %u nodes, for%s", (unsigned long long)d->plan.classes[k].bytes >> 20,
-                 d->plan.classes[k].per_node, d->n_nodes, names);
+        gpud_log("slots of %6llu MiB: %3u on each of %u nodes, for%s",
+                 (unsigned long long)d->plan.classes[k].bytes >> 20, d->plan.classes[k].per_node, d->n_nodes, names);
     }
 }
 
@@ -180,16 +181,18 @@ static int find_entry(const struct gpud_daemon *d, const char *name) {
 static int add_circuit(struct gpud_daemon *d, const struct gpud_circuit_spec *spec, struct gpud_error *err) {
     uint32_t i = 0;
     while (i < d->region.n_circuits && i < GPUD_MAX_CIRCUITS && d->circuits[i].open) i++;
-    if (i == d->region.n_circuits || i == GPUD_MAX_CIRCUITS) return gpud_fail(err, "the region's catalogue is full: %u circuits", i);
+    if (i == d->region.n_circuits || i == GPUD_MAX_CIRCUITS)
+        return gpud_fail(err, "the region's catalogue is full: %u circuits", i);
     if (open_circuit(d, i, spec, err)) return -1;
     uint64_t need = d->circuits[i].place.bytes, have = largest_slot(&d->region);
     if (need > have)
-        return gpud_fail(err, "circuit %s needs slots of %llu bytes and the largest of this region has %llu; `pinwheel down`, then "
-                         "`up` with all circuits", spec->name, (unsigned long long)need, (unsigned long long)have);
+        return gpud_fail(err, "circuit %s needs slots of %llu bytes and the largest of this region has %llu; "
+                         "`pinwheel down`, then `up` with all circuits", spec->name, (unsigned long long)need, (unsigned long long)have);
     uint64_t result = gpud_result_bytes(d->circuits[i].zkey.n_public);
     if (result > d->region.result_bytes)
-        return gpud_fail(err, "circuit %s needs %llu bytes for a result and this region has %llu; `pinwheel down`, then `up` with "
-                         "all circuits", spec->name, (unsigned long long)result, (unsigned long long)d->region.result_bytes);
+        return gpud_fail(err, "circuit %s needs %llu bytes for a result and this region has %llu; `pinwheel down`, "
+                         "then `up` with all circuits", spec->name, (unsigned long long)result,
+                         (unsigned long long)d->region.result_bytes);
     write_entry(d, i, 0);
     return 0;
 }
@@ -216,7 +219,8 @@ static void fail_deadly_jobs(struct gpud_daemon *d) {
         if (shm_job_state(&d->region, ref) != SHM_JOB_PROVING) continue;
         if (atomic_fetch_add(&job->attempts, 1) + 1 < GPUD_MAX_ATTEMPTS) continue;
         char text[SHM_ERROR_MAX];
-        snprintf(text, sizeof text, "the daemon died %d times while it was being synthesised or proved", GPUD_MAX_ATTEMPTS);
+        snprintf(text, sizeof text, "the daemon died %d times while it was being synthesised or proved",
+                 GPUD_MAX_ATTEMPTS);
         shm_job_fail(&d->region, ref, text);
         gpud_log("job %llu failed: %s", (unsigned long long)shm_job_id(&d->region, ref), text);
     }

@@ -111,7 +111,8 @@ static void welcome(struct gpud_sock *s, int fd) {
     if (shm_waiter_watch(s->waiter, fd, POLLIN, s->tag + 1 + index_of(s, c))) drop(s, c, "cannot be watched");
 }
 
-/* Out of descriptors: the one in reserve serves to take the client and send it away, else it would be offered for ever. */
+/* Out of descriptors: the one in reserve serves to take the client and send it away, else it would be offered for
+ * ever. */
 static bool send_away(struct gpud_sock *s) {
     close(s->reserve);
     int fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC);

@@ -2,9 +2,9 @@
  * gpud/sock.h: the control socket: connections, frames, buffers. What a request means is the handler's business.
  *
  * A connection carries one request after the other; the next one is looked at when the reply to the last has been
- * sent, so each has at most one request (GPUD_REQUEST_MAX) and one reply in memory. Dropped, with a line in the log: another
- * user, a frame too long, more than GPUD_CONNECTIONS at a time, and a client that leaves a request half sent or a
- * reply unread for GPUD_STALL_S.
+ * sent, so each has at most one request (GPUD_REQUEST_MAX) and one reply in memory. Dropped, with a line in the log:
+ * another user, a frame too long, more than GPUD_CONNECTIONS at a time, and a client that leaves a request half sent
+ * or a reply unread for GPUD_STALL_S.
  */
 #ifndef GPUD_SOCK_H
 #define GPUD_SOCK_H

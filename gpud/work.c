@@ -77,8 +77,8 @@ int gpud_work_check(const struct gpud_work *w, uint32_t slot, const struct shm_s
     const struct gpud_circuit *c = circuit_of(w, d);
     if (!c) return gpud_fail(err, "slot %u names circuit %u, which is not registered", slot, d->circuit);
     if (d->n_vars != c->zkey.n_vars || d->n_rows != c->zkey.n_rows)
-        return gpud_fail(err, "slot %u holds %u signals and %u rows; circuit %s has %u and %u", slot, d->n_vars, d->n_rows,
-                         c->spec.name, c->zkey.n_vars, c->zkey.n_rows);
+        return gpud_fail(err, "slot %u holds %u signals and %u rows; circuit %s has %u and %u", slot, d->n_vars,
+                         d->n_rows, c->spec.name, c->zkey.n_vars, c->zkey.n_rows);
     if (d->flags & ~(uint32_t)SHM_SLOT_HAS_C) return gpud_fail(err, "slot %u has unknown flags %#x", slot, d->flags);
     uint64_t need = d->flags & SHM_SLOT_HAS_C ? c->place.bytes_with_c : c->place.bytes;
     if (need > w->region->slot_bytes[slot])
@@ -106,7 +106,7 @@ uint64_t gpud_work_digest(const struct gpud_work *w, uint32_t slot, const struct
     const struct fmt_payload *place = &w->circuits[d->circuit].place;
     const uint64_t *words = (const uint64_t *)shm_region_payload(w->region, slot);
     uint64_t n = (d->flags & SHM_SLOT_HAS_C ? place->bytes_with_c : place->bytes) / sizeof *words;
-    uint64_t hash = 0xcbf29ce484222325u;    /* FNV-1a over words, with a shift since multiplication only carries upwards */
+    uint64_t hash = 0xcbf29ce484222325u;    /* FNV-1a over words; the shift since a product only carries upwards */
     for (uint64_t i = 0; i < n; i++) {
         hash = (hash ^ words[i]) * 0x100000001b3u;
         hash ^= hash >> 32;

@@ -74,7 +74,8 @@ static int add_member(struct gpud_workers *w, int pid, int pidfd, bool child) {
     for (uint32_t i = 0; i < w->n_members; i++) {
         if (w->members[i].used) continue;
         w->members[i] = (struct gpud_member){
-            .used = true, .child = child, .pid = pid, .pidfd = pidfd, .seat = -1, .peer = -1, .started_ns = shm_host_now_ns(),
+            .used = true, .child = child, .pid = pid, .pidfd = pidfd, .seat = -1, .peer = -1,
+            .started_ns = shm_host_now_ns(),
         };
         if (pidfd >= 0) shm_waiter_watch(w->waiter, pidfd, POLLIN, w->tag + i);
         return (int)i;
@@ -100,8 +101,8 @@ static int spawn(struct gpud_workers *w, uint32_t node, pid_t *pid) {
     snprintf(threads_text, sizeof threads_text, "%u", w->options->worker_threads);
     static const char *const bells[] = {"auto", "futex", "eventfd", "epoll"};
     char *argv[] = {
-        w->program, "--instance", (char *)(uintptr_t)w->options->instance, "--node", node_text, "--threads", threads_text,
-        "--socket", w->socket, "--bell", (char *)(uintptr_t)bells[w->options->bell],
+        w->program, "--instance", (char *)(uintptr_t)w->options->instance, "--node", node_text,
+        "--threads", threads_text, "--socket", w->socket, "--bell", (char *)(uintptr_t)bells[w->options->bell],
         w->options->test_hooks ? "--test-hooks" : NULL, NULL,
     };
     /* Its own process group: a terminal's Ctrl-C is for the daemon, which tells the workers in order. */
@@ -238,8 +239,10 @@ static int member_of_peer(const struct gpud_workers *w, uint32_t peer) {
 }
 
 static int member_of_child(const struct gpud_workers *w, int pid) {
-    for (uint32_t i = 0; i < w->n_members; i++)
-        if (w->members[i].used && w->members[i].child && w->members[i].peer < 0 && w->members[i].pid == pid) return (int)i;
+    for (uint32_t i = 0; i < w->n_members; i++) {
+        const struct gpud_member *m = &w->members[i];
+        if (m->used && m->child && m->peer < 0 && m->pid == pid) return (int)i;
+    }
     return -1;
 }
 

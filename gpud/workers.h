@@ -2,8 +2,8 @@
  * gpud/workers.h: the processes that fill slots. The daemon starts its own, takes over those that a daemon before it
  * started, and accepts foreign ones; when one dies it takes back what that one held and starts another.
  *
- * A process is believed dead when its pidfd says so or its lock on the region is free, never because time has passed: one
- * that is over its time limit is killed first. All functions are for the main thread.
+ * A process is believed dead when its pidfd says so or its lock on the region is free, never because time has passed:
+ * one that is over its time limit is killed first. All functions are for the main thread.
  */
 #ifndef GPUD_WORKERS_H
 #define GPUD_WORKERS_H
@@ -54,8 +54,8 @@ int gpud_workers_open(struct gpud_workers *w, struct shm_region *region, struct 
 /* Closes descriptors; the processes live on. */
 void gpud_workers_close(struct gpud_workers *w);
 
-/* Looks at the peer table for joins and (all_alive) deaths, at time limits and at empty seats. Returns when it must look
- * again at the latest (UINT64_MAX: no need). A worker that cannot be started counts as one that died at once. */
+/* Looks at the peer table for joins and (all_alive) deaths, at time limits and at empty seats. Returns when it must
+ * look again at the latest (UINT64_MAX: no need). A worker that cannot be started counts as one that died at once. */
 uint64_t gpud_workers_scan(struct gpud_workers *w, bool all_alive);
 
 /* The event of a member: it is dead. Its slots and jobs are taken back. */

@@ -85,14 +85,18 @@ static int receive_reply(int fd, struct fmt_json **reply, struct gpud_error *err
     int rc = receive_all(fd, header, sizeof header);
     if (rc) return rc;
     uint32_t len = gpud_msg_get_length(header);
-    if (len > GPUD_REPLY_MAX) return gpud_fail(err, "reply of %u bytes; at most %d can be", len, GPUD_REPLY_MAX), -EMSGSIZE;
+    if (len > GPUD_REPLY_MAX) {
+        gpud_fail(err, "reply of %u bytes; at most %d can be", len, GPUD_REPLY_MAX);
+        return -EMSGSIZE;
+    }
     char *text = malloc((size_t)len + 1);
     if (!text) return -ENOMEM;
     rc = receive_all(fd, (uint8_t *)text, len);
     *reply = rc == 0 ? fmt_json_parse("reply", text, len, &why) : NULL;
     free(text);
-    if (rc == 0 && !*reply) return gpud_fail(err, "%s", why.text), -EBADMSG;
-    return rc;
+    if (rc || *reply) return rc;
+    gpud_fail(err, "%s", why.text);
+    return -EBADMSG;
 }
 
 /* ---- requests ---- */

@@ -78,8 +78,8 @@ enum launcher_exit launcher_submit(const struct launcher_options *o, struct gpud
 
 static void print_times(const struct fmt_json *reply) {
     static const char *const phases[] = {
-        "queue", "synthesis", "hand_off", "upload", "ntt", "msm_a", "msm_b1", "msm_b2", "msm_l", "msm_h", "finish", "verify",
-        "total",
+        "queue", "synthesis", "hand_off", "upload", "ntt", "msm_a", "msm_b1", "msm_b2", "msm_l", "msm_h", "finish",
+        "verify", "total",
     };
     const struct fmt_json *times = NULL;
     struct fmt_error why;
@@ -133,8 +133,8 @@ static int parse_id(const char *text, uint64_t *id, struct gpud_error *err) {
     char *end;
     errno = 0;
     *id = strtoull(text, &end, 10);
-    if (errno || end == text || *end || text[0] == '-' || *id > INT64_MAX) return gpud_fail(err, "'%s' is no job's id", text);
-    return 0;
+    bool good = !errno && end != text && !*end && text[0] != '-' && *id <= INT64_MAX;
+    return good ? 0 : gpud_fail(err, "'%s' is no job's id", text);
 }
 
 enum launcher_exit launcher_wait(const struct launcher_options *o, struct gpud_error *err) {

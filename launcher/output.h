@@ -12,7 +12,8 @@ struct launcher_output {
     struct fmt_output proof, publics;
 };
 
-int launcher_output_open(struct launcher_output *o, const char *proof_path, const char *public_path, struct fmt_error *err);
+int launcher_output_open(struct launcher_output *o, const char *proof_path, const char *public_path,
+                         struct fmt_error *err);
 int launcher_output_write(struct launcher_output *o, const struct krn_curve *curve, const struct krn_proof *proof,
                           const uint8_t *publics, size_t n_public, struct fmt_error *err);
 void launcher_output_discard(struct launcher_output *o);    /* harmless after a write */

@@ -6,7 +6,8 @@
 
 /* One line for each slot that is not FREE, each job that is live, each peer: what is true, whoever runs. */
 static void print_slots(struct shm_region *r) {
-    static const char *const names[] = {"FREE", "CLAIMED", "FILLING", "READY", "UPLOADING", "UPLOADED", "QUARANTINE", "WIPING"};
+    static const char *const names[] = {"FREE",      "CLAIMED",  "FILLING",    "READY",
+                                        "UPLOADING", "UPLOADED", "QUARANTINE", "WIPING"};
     for (uint32_t i = 0; i < r->n_slots; i++) {
         shm_ctl ctl = atomic_load(&r->slots[i].ctl);
         unsigned state = shm_ctl_state(ctl);
@@ -16,8 +17,8 @@ static void print_slots(struct shm_region *r) {
 }
 
 static void print_jobs(struct shm_region *r) {
-    static const char *const names[] = {"FREE", "FILLING", "QUEUED", "SYNTHESIS", "PROVING", "DONE", "FAILED", "CANCELLED",
-                                        "FAILING"};
+    static const char *const names[] = {"FREE", "FILLING", "QUEUED",    "SYNTHESIS", "PROVING",
+                                        "DONE", "FAILED",  "CANCELLED", "FAILING"};
     for (uint32_t i = 0; i < r->n_jobs; i++) {
         shm_ctl ctl = atomic_load(&r->jobs[i].ctl);
         unsigned state = shm_ctl_state(ctl);
@@ -32,7 +33,8 @@ static void print_peers(struct shm_region *r) {
         int pid;
         if (shm_peer_look(r, i, &pid) == SHM_PEER_FREE) continue;
         printf("peer %u pid %d %s job %llu done %llu\n", i, pid, shm_peer_lives(r, i) == 1 ? "alive" : "dead",
-               (unsigned long long)atomic_load(&r->peers[i].job), (unsigned long long)atomic_load(&r->peers[i].jobs_done));
+               (unsigned long long)atomic_load(&r->peers[i].job),
+               (unsigned long long)atomic_load(&r->peers[i].jobs_done));
     }
 }
 

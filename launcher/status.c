@@ -27,9 +27,9 @@ static void print_head(const struct fmt_json *s) {
     bool ready = false;
     struct fmt_error why;
     fmt_json_get_bool(s, "ready", &ready, &why);
-    printf("service %s: pid %" PRId64 ", %s, up %" PRId64 " s, start %" PRId64 " on this region, %s back end, bell %s\n",
-           text(s, "instance"), number(s, "pid"), ready ? "ready" : "starting", number(s, "uptime_s"), number(s, "starts"),
-           text(s, "backend"), text(s, "bell"));
+    printf("service %s: pid %" PRId64 ", %s, up %" PRId64 " s, start %" PRId64 " on this region, ", text(s, "instance"),
+           number(s, "pid"), ready ? "ready" : "starting", number(s, "uptime_s"), number(s, "starts"));
+    printf("%s back end, bell %s\n", text(s, "backend"), text(s, "bell"));
 }
 
 static void print_counts(const struct fmt_json *s, const char *what, const char *const *keys, size_t n) {
@@ -52,8 +52,8 @@ static void print_workers(const struct fmt_json *all) {
     printf("%-8s %-8s %5s %5s %12s %10s\n", "pid", "kind", "peer", "node", "job", "done");
     for (size_t i = 0; i < fmt_json_length(all); i++) {
         const struct fmt_json *w = fmt_json_at(all, i);
-        printf("%-8" PRId64 " %-8s %5" PRId64 " %5" PRId64 " %12" PRId64 " %10" PRId64 "\n", number(w, "pid"), text(w, "kind"),
-               number(w, "peer"), number(w, "node"), number(w, "job"), number(w, "jobs_done"));
+        printf("%-8" PRId64 " %-8s %5" PRId64 " %5" PRId64 " %12" PRId64 " %10" PRId64 "\n", number(w, "pid"),
+               text(w, "kind"), number(w, "peer"), number(w, "node"), number(w, "job"), number(w, "jobs_done"));
     }
 }
 
@@ -66,7 +66,8 @@ static void print_devices(const struct fmt_json *all) {
 }
 
 static void print_status(const struct fmt_json *s) {
-    static const char *const slots[] = {"all", "free", "claimed", "filling", "ready", "uploading", "uploaded", "quarantine"};
+    static const char *const slots[] = {"all",   "free",      "claimed",  "filling",
+                                        "ready", "uploading", "uploaded", "quarantine"};
     static const char *const jobs[] = {"queued", "synthesis", "proving", "done", "failed", "cancelled"};
     print_head(s);
     print_counts(s, "slots", slots, sizeof slots / sizeof slots[0]);

@@ -1,6 +1,6 @@
 /*
- * synth/link.h: a producer's connection to the daemon. It says who we are, exchanges the eventfds where a side sleeps on
- * one, and its end says that the daemon is gone.
+ * synth/link.h: a producer's connection to the daemon. It says who we are, exchanges the eventfds where a side sleeps
+ * on one, and its end says that the daemon is gone.
  */
 #ifndef SYNTH_LINK_H
 #define SYNTH_LINK_H

@@ -1,7 +1,7 @@
 /*
- * synth/producer.h: a process that fills slots, from joining to leaving. Our worker stands on it, and so may any program
- * that computes witnesses itself: it takes jobs that were submitted without a witness file, and writes their vectors
- * (formats/payload.h) where synth_work.payload points.
+ * synth/producer.h: a process that fills slots, from joining to leaving. Our worker stands on it, and so may any
+ * program that computes witnesses itself: it takes jobs that were submitted without a witness file, and writes their
+ * vectors (formats/payload.h) where synth_work.payload points.
  *
  * One thread calls it. Errors are -1 with one line in err. The process must not hand the mapping on to children.
  */
@@ -60,9 +60,10 @@ enum synth_next { SYNTH_GOT_WORK, SYNTH_NOTHING, SYNTH_LEAVE };
 enum synth_next synth_producer_next(struct synth_producer *p, synth_want *want, void *ctx, int timeout_ms,
                                     struct synth_work *work);
 
-/* Exactly one of these ends a work. 0, or -1 where the job was cancelled or taken away meanwhile (nothing is left to do). */
+/* Exactly one of these ends a work. 0, or -1 where the job was cancelled or taken away meanwhile (nothing is left to
+ * do). */
 int synth_producer_commit(struct synth_producer *p, struct synth_work *work, const struct synth_filled *filled);
-int synth_producer_fail(struct synth_producer *p, struct synth_work *work, const char *text);      /* the job's own fault */
+int synth_producer_fail(struct synth_producer *p, struct synth_work *work, const char *text);  /* the job's own fault */
 int synth_producer_give_back(struct synth_producer *p, struct synth_work *work);    /* nobody's: it is queued again */
 
 /* Whether the service stops: a look for long computations. */

@@ -1,5 +1,5 @@
-// What snarkjs makes of a key and a witness when its two random scalars are given: an independent proof to compare byte by
-// byte.    node tests/fixed_rs.js R S  KEY.zkey WITNESS.wtns OUT [...]       writes OUT, as `snarkjs groth16 prove` would
+// What snarkjs makes of a key and a witness when its two random scalars are given: an independent proof to compare byte
+// by byte.   node tests/fixed_rs.js R S  KEY.zkey WITNESS.wtns OUT [...]    writes OUT, as `snarkjs groth16 prove` would
 const fs = require("fs");
 const path = require("path");
 const modules = path.join(__dirname, "../build/npm/node_modules");

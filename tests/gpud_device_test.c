@@ -1,6 +1,6 @@
-/* The device thread against a back end that does as it is told: the order of begin and finish, the overlap, priorities, what
- * becomes of slots and jobs when a proof is wrong, a row differs, the device fails or a job is cancelled. The back end's good
- * proofs are snarkjs's, so that they pass the check that every proof must pass. */
+/* The device thread against a back end that does as it is told: the order of begin and finish, the overlap,
+ * priorities, what becomes of slots and jobs when a proof is wrong, a row differs, the device fails or a job is
+ * cancelled. The back end's good proofs are snarkjs's, so that they pass the check that every proof must pass. */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -161,7 +161,8 @@ static void make_world_on(const struct krn_backend *with, bool uploads) {
     const struct shm_class slots = {.bytes = circuits[0].place.bytes_with_c, .per_node = SLOTS};
     const struct shm_spec spec = {
         .instance = instance, .n_classes = 1, .classes = &slots, .n_nodes = 1, .n_jobs = 64, .n_peers = 4,
-        .n_circuits = GPUD_MAX_CIRCUITS, .result_bytes = gpud_result_bytes(circuits[0].zkey.n_public), .small_pages = true,
+        .n_circuits = GPUD_MAX_CIRCUITS, .result_bytes = gpud_result_bytes(circuits[0].zkey.n_public),
+        .small_pages = true,
     };
     if (shm_region_create(&region, &spec, &shm_why)) {
         printf("%s\n", shm_why.text);
@@ -278,7 +279,8 @@ static void check_result(struct shm_job_ref job) {
           t->taken_ns <= t->done_ns);
 }
 
-/* The upload of the next proof runs while the last one computes: begin(k+1) before finish(k), and never three at once. */
+/* The upload of the next proof runs while the last one computes: begin(k+1) before finish(k), and never three at
+ * once. */
 static void test_overlap(void) {
     struct shm_job_ref jobs[4];
     make_world(true);
@@ -371,7 +373,8 @@ static void test_row_differs(void) {
     end_world();
 }
 
-/* A device in doubt: the daemon is told, nothing is settled, and what was in flight is found again by the next daemon. */
+/* A device in doubt: the daemon is told, nothing is settled, and what was in flight is found again by the next
+ * daemon. */
 static void test_device_fails(void) {
     struct gpud_error err;
     make_world(true);
@@ -419,8 +422,8 @@ static void test_quarantine(void) {
 }
 
 /*
- * With the real CPU back end, and vectors that are right: after the first proof nothing is allocated by any thread, proof
- * after proof.
+ * With the real CPU back end, and vectors that are right: after the first proof nothing is allocated by any thread,
+ * proof after proof.
  */
 static void test_no_allocation(void) {
     struct fmt_error why;
@@ -431,8 +434,8 @@ static void test_no_allocation(void) {
         jobs[i] = add_job(1);
         CHECK(shm_slot_holds(&region, shm_job_id(&region, jobs[i]), &slot));
         uint8_t *at = shm_region_payload(&region, slot.index);
-        CHECK(synth_eval(&circuits[0].zkey, at + circuits[0].place.w, at + circuits[0].place.a, at + circuits[0].place.b, 1,
-                         &why) == 0);
+        const struct fmt_payload *p = &circuits[0].place;
+        CHECK(synth_eval(&circuits[0].zkey, at + p->w, at + p->a, at + p->b, 1, &why) == 0);
     }
     start();
     CHECK(reaches(jobs[0], SHM_JOB_DONE));

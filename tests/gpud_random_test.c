@@ -1,4 +1,5 @@
-/* The blinding scalars: below the order, never the same twice, spread over its whole range; and the hook for fixed ones. */
+/* The blinding scalars: below the order, never the same twice, spread over its whole range; and the hook for fixed
+ * ones. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +24,8 @@ static int compare(const void *a, const void *b) {
 }
 
 /*
- * Each sixteenth of [0, r) must get its share. Of 8000 draws 500 are expected in each, with a standard deviation of 22; a
- * share off by 8 of those is no chance (10^-15), and a draw reduced modulo r instead of rejected would be.
+ * Each sixteenth of [0, r) must get its share. Of 8000 draws 500 are expected in each, with a standard deviation of
+ * 22; a share off by 8 of those is no chance (10^-15), and a draw reduced modulo r instead of rejected would be.
  */
 static void test_spread(const struct krn_curve *curve) {
     static uint8_t all[2 * DRAWS][KRN_FR_BYTES];

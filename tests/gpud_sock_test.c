@@ -1,5 +1,6 @@
-/* RUN_VALGRIND. The control socket under good, slow, half and hostile clients: each gets what it deserves, no descriptor and
- * no memory is lost, and the next client is served. Server and clients run in this one thread, step by step. */
+/* RUN_VALGRIND. The control socket under good, slow, half and hostile clients: each gets what it deserves, no
+ * descriptor and no memory is lost, and the next client is served. Server and clients run in this one thread, step by
+ * step. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -33,7 +34,8 @@ static char path[GPUD_SOCKET_PATH_MAX];
 static int handled;
 static bool saw_fd;
 
-/* status: a small reply; stop: a reply of BIG bytes; wait: none until someone gives one; hello: takes the descriptor. */
+/* status: a small reply; stop: a reply of BIG bytes; wait: none until someone gives one; hello: takes the
+ * descriptor. */
 static void handle(void *ctx, struct gpud_conn *c, const struct gpud_request *req) {
     (void)ctx;
     handled++;
@@ -171,7 +173,9 @@ static void test_pipelined(void) {
 }
 
 static void test_bad_requests(void) {
-    static const char *const bad[] = {"", "{}", "nonsense", "[1,2", "{\"type\":\"fly\"}", "{\"type\":\"wait\",\"id\":-1}"};
+    static const char *const bad[] = {
+        "", "{}", "nonsense", "[1,2", "{\"type\":\"fly\"}", "{\"type\":\"wait\",\"id\":-1}",
+    };
     char text[4096];
     int fd = client(), before = handled;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {

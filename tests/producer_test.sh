@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Witnesses through shared memory, no file needed (hermeznetwork/hermez-node#19): a foreign producer fills slots with the
-# library. What it sends is checked: counts, values, c row by row; a producer that lies or dies costs its own job only.
-# shellcheck source=tests/service.sh
+# Witnesses through shared memory, no file needed (hermeznetwork/hermez-node#19): a foreign producer fills slots with
+# the library. What it sends is checked: counts, values, c row by row; a producer that lies or dies costs its own job
+# only. shellcheck source=tests/service.sh
 source "$(dirname "$0")/service.sh"
 
 name=range_bn128
@@ -11,7 +11,8 @@ socket=$XDG_RUNTIME_DIR/pinwheel/$PINWHEEL_INSTANCE.sock
 
 # produce MODE JOBS: in the background
 produce() {
-    "$bin/tests/helpers/producer" "$PINWHEEL_INSTANCE" "$socket" "$(zkey $name)" "$(wtns $name)" "$@" >"$tmp/producer" 2>&1 &
+    "$bin/tests/helpers/producer" "$PINWHEEL_INSTANCE" "$socket" "$(zkey $name)" "$(wtns $name)" "$@" \
+        >"$tmp/producer" 2>&1 &
     producer=$!
 }
 # job MODE: one job that a producer of that mode fills; sets id
@@ -65,7 +66,8 @@ produce plain 3
 until_true 20 grep -q joined "$tmp/producer"
 before=$(daemon_pid)
 kill -KILL "$before"
-back() { [[ $(daemon_pid 2>/dev/null) != "$before" ]] && "$pinwheel" status --json 2>/dev/null | grep -q '"ready": true'; }
+ready() { "$pinwheel" status --json 2>/dev/null | grep -q '"ready": true'; }
+back() { ready && [[ $(daemon_pid) != "$before" ]]; }
 until_true 20 back
 for i in 1 2 3; do
     id=$("$pinwheel" submit $name)

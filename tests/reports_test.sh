@@ -44,7 +44,7 @@ for name in mul2_bn128 sorted16_bls12381 allpub_bn128; do     # without publics 
         const fs = require("fs");
         for (const f of process.argv.slice(1)) {
             const text = fs.readFileSync(f, "utf8");
-            if (JSON.stringify(JSON.parse(text), null, 1) !== text) throw new Error(f + " is not what JSON.stringify writes");
+            if (JSON.stringify(JSON.parse(text), null, 1) !== text) throw new Error(f + " has other bytes");
         }' "$tmp/$name.proof" "$tmp/$name.public"
 done
 # over a longer file that was there before
@@ -98,8 +98,10 @@ echo "arkworks-rs/groth16#60: BLS12-381 keys at every domain size"
 for name in mul2_bls12381 range_bls12381 sorted16_bls12381 empty_bls12381; do prove $name; done
 
 echo "iden3/circom-witnesscalc#12: a witness from another optimisation level is said to be one"
-refused 1 'optimisation level' "$pinwheel" prove --local "$(zkey sorted16_bn128)" "$(wtns range_bn128)" "$tmp/p" "$tmp/q"
-refused 1 'optimisation level' "$pinwheel" prove --local --r1cs "$(r1cs range_bn128)" "$(zkey sorted16_bn128)" "$(wtns sorted16_bn128)" "$tmp/p" "$tmp/q"
+key=$(zkey sorted16_bn128)
+refused 1 'optimisation level' "$pinwheel" prove --local "$key" "$(wtns range_bn128)" "$tmp/p" "$tmp/q"
+refused 1 'optimisation level' \
+    "$pinwheel" prove --local --r1cs "$(r1cs range_bn128)" "$key" "$(wtns sorted16_bn128)" "$tmp/p" "$tmp/q"
 
 echo "filecoin-project/bellperson#126: CPU mode touches no GPU, no lock file, no temporary folder"
 export CUDA_VISIBLE_DEVICES='' TMPDIR=/nonexistent
@@ -119,8 +121,8 @@ if unshare --mount true 2>/dev/null; then
     # a file system without one writable place but the two outputs
     mkdir "$tmp/output"
     # shellcheck disable=SC2016
-    unshare --mount bash -c 'mount --bind "$1" "$1" && mount -o remount,ro,bind / && shift && exec "$@"' - "$tmp/output" \
-        "$pinwheel" prove --local "$(zkey $name)" "$(wtns $name)" "$tmp/output/proof" "$tmp/output/public"
+    unshare --mount bash -c 'mount --bind "$1" "$1" && mount -o remount,ro,bind / && shift && exec "$@"' - \
+        "$tmp/output" "$pinwheel" prove --local "$(zkey $name)" "$(wtns $name)" "$tmp/output/proof" "$tmp/output/public"
     judge+=("$(vk $name)" "$tmp/output/proof" "$tmp/output/public")
 fi
 

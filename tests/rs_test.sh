@@ -15,7 +15,7 @@ node tests/fixed_rs.js "$r" "$s" "${wanted[@]}"
 export PINWHEEL_TEST_RS=$r,$s
 # same NAME WHAT: the last proof is the wanted one
 same() {
-    cmp -s "$tmp/$1.wanted" "$tmp/proof" || fail "$1, $2: other bytes than snarkjs: $(diff "$tmp/$1.wanted" "$tmp/proof" | head -n 5)"
+    cmp "$tmp/$1.wanted" "$tmp/proof" || fail "$1, $2: other bytes than snarkjs"
 }
 one_shot() { # NAME OPTIONS...
     "$pinwheel" prove --local --test-hooks "${@:2}" "$(zkey "$1")" "$(wtns "$1")" "$tmp/proof" "$tmp/public"
@@ -32,7 +32,8 @@ done
 circuits=()
 for name in "${names[@]}"; do circuits+=(--circuit "$(circuit "$name")"); done
 for threads in 1 4; do
-    "$pinwheel" up --test-hooks --backend cpu --threads "$threads" --worker-threads "$threads" "${circuits[@]}" >"$tmp/out"
+    "$pinwheel" up --test-hooks --backend cpu --threads "$threads" --worker-threads "$threads" "${circuits[@]}" \
+        >"$tmp/out"
     for name in "${names[@]}"; do
         id=$("$pinwheel" submit "$name" "$(wtns "$name")")
         "$pinwheel" wait "$id" "$tmp/proof" "$tmp/public"
@@ -53,4 +54,5 @@ for pair in "free1 free2" "free1 $name.wanted" "free2 free3" "free3 $name.wanted
     cmp -s "$tmp/${pair% *}" "$tmp/${pair#* }" && fail "$pair: the same proof without --test-hooks"
 done
 node tests/judge.js verify "$(vk "$name")" "$tmp/free1" "$tmp/public" "$(vk "$name")" "$tmp/free3" "$tmp/public"
-PINWHEEL_TEST_RS=1 refused 2 PINWHEEL_TEST_RS "$pinwheel" prove --local --test-hooks "$(zkey "$name")" "$(wtns "$name")" "$tmp/p" "$tmp/q"
+PINWHEEL_TEST_RS=1 refused 2 PINWHEEL_TEST_RS \
+    "$pinwheel" prove --local --test-hooks "$(zkey "$name")" "$(wtns "$name")" "$tmp/p" "$tmp/q"

@@ -38,7 +38,8 @@ static int fill(const struct fmt_zkey *z, const char *witness, const struct synt
     struct fmt_payload at = fmt_payload_of(z->n_vars, z->log_domain);
     uint8_t *p = work->payload;
     if (at.bytes_with_c > work->payload_bytes) return fmt_fail(err, "the slot has no room for c");
-    if (fmt_wtns_read(witness, z->curve, z->n_vars, p + at.w, err) || synth_eval(z, p + at.w, p + at.a, p + at.b, 1, err))
+    if (fmt_wtns_read(witness, z->curve, z->n_vars, p + at.w, err) ||
+        synth_eval(z, p + at.w, p + at.a, p + at.b, 1, err))
         return -1;
     make_c(z, &at, p);
     if (!strcmp(mode, "bad-c")) p[at.c + KRN_FR_BYTES] ^= 1;
