@@ -1,6 +1,6 @@
 /*
- * examples/cubic.c: proves that x^3 + x + 5 = y for a given x, without circom: the witness is computed here, straight into
- * a slot of a running service. See examples/README.md.
+ * examples/cubic.c: proves that x^3 + x + 5 = y for a given x, without circom: the witness is computed here, straight
+ * into a slot of a running service. See examples/README.md.
  *
  *     cubic X proof.json public.json
  */

@@ -1,8 +1,8 @@
 /*
  * formats/jsontext.h: JSON as a stream of tokens that keep their text.
  *
- * For input of circuits: numbers there are field elements of up to 255 bits, which every JSON library that turns numbers
- * into machine integers or doubles rounds or refuses. Here a number is the characters that stand in the file.
+ * For input of circuits: numbers there are field elements of up to 255 bits, which every JSON library that turns
+ * numbers into machine integers or doubles rounds or refuses. Here a number is the characters that stand in the file.
  * RFC 8259 exactly: one value, nothing after it, no comments, no trailing commas, UTF-8 only. Nothing is allocated; the
  * depth is bounded; a duplicate key is the caller's business.
  */
@@ -45,8 +45,8 @@ struct fmt_jsontext {
 
 void fmt_jsontext_begin(struct fmt_jsontext *j, const char *name, const char *text, size_t len);
 
-/* The next token. After FMT_JT_END, and after a failure, only fmt_jsontext_begin may follow. Errors name the line and the
- * character in it. */
+/* The next token. After FMT_JT_END, and after a failure, only fmt_jsontext_begin may follow. Errors name the line and
+ * the character in it. */
 int fmt_jsontext_next(struct fmt_jsontext *j, struct fmt_jsontext_token *token, struct fmt_error *err);
 
 /* The characters of a KEY or STRING as UTF-8 with a NUL after them. Returns their number, or -1 where they do not fit

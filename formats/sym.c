@@ -51,12 +51,13 @@ static int index_names(struct fmt_sym *s, struct fmt_error *err)
         return fmt_fail(err, "%s: out of memory", s->file.name);
     for (; (rc = read_line(&s->file, &at, &l)) == 1; line++) {
         if (l.wire >= (int64_t)s->n_wires)
-            return fmt_fail(err, "%s: line %llu: wire %lld, but the circuit has %u wires: it is of another circuit", s->file.name,
-                            (unsigned long long)line, (long long)l.wire, s->n_wires);
+            return fmt_fail(err, "%s: line %llu: wire %lld, but the circuit has %u wires: it is of another circuit",
+                            s->file.name, (unsigned long long)line, (long long)l.wire, s->n_wires);
         if (l.wire >= 0 && s->place[l.wire] == 0)
             s->place[l.wire] = l.name;
     }
-    return rc == 0 ? 0 : fmt_fail(err, "%s: line %llu: not 'label,wire,component,name'", s->file.name, (unsigned long long)line);
+    return rc == 0 ? 0 : fmt_fail(err, "%s: line %llu: not 'label,wire,component,name'", s->file.name,
+                                  (unsigned long long)line);
 }
 
 static int finish_open(struct fmt_sym *s, struct fmt_error *err)
@@ -73,7 +74,8 @@ int fmt_sym_open(struct fmt_sym *s, const char *path, uint32_t n_wires, struct f
     return fmt_file_map(&s->file, path, err) != 0 ? -1 : finish_open(s, err);
 }
 
-int fmt_sym_parse(struct fmt_sym *s, const char *name, const void *bytes, size_t len, uint32_t n_wires, struct fmt_error *err)
+int fmt_sym_parse(struct fmt_sym *s, const char *name, const void *bytes, size_t len, uint32_t n_wires,
+                  struct fmt_error *err)
 {
     *s = (struct fmt_sym){.n_wires = n_wires};
     fmt_file_lend(&s->file, name, bytes, len);

@@ -25,7 +25,8 @@ struct fmt_sym_name {
 
 /* n_wires: the circuit's; a line with a wire beyond it is an error (the file is of another circuit). */
 int fmt_sym_open(struct fmt_sym *s, const char *path, uint32_t n_wires, struct fmt_error *err);
-int fmt_sym_parse(struct fmt_sym *s, const char *name, const void *bytes, size_t len, uint32_t n_wires, struct fmt_error *err);
+int fmt_sym_parse(struct fmt_sym *s, const char *name, const void *bytes, size_t len, uint32_t n_wires,
+                  struct fmt_error *err);
 
 /* The first name of a wire, as in "main.hash.out[1]". Wire 0 is the constant 1 and has none. */
 struct fmt_sym_name fmt_sym_of(const struct fmt_sym *s, uint32_t wire);

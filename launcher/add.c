@@ -68,20 +68,22 @@ static int build(struct synth_recipe *r, const struct launcher_options *o, struc
     struct synth_build b;
     if (!r->wasm[0]) return 0;
     if (synth_build_program(r->wasm, o->cache, &b, why)) return -1;
-    if (strlen(b.path) >= sizeof r->program) return fmt_fail(why, "%s: a path of more than %zu bytes", b.path, sizeof r->program - 1);
+    if (strlen(b.path) >= sizeof r->program)
+        return fmt_fail(why, "%s: a path of more than %zu bytes", b.path, sizeof r->program - 1);
     snprintf(r->program, sizeof r->program, "%s", b.path);
     if (b.cached)
         printf("witness program: translated before, %s\n", b.path);
     else
-        printf("witness program: translated in %.2f s, compiled in %.2f s with %llu MiB, %llu KiB in %s\n", b.translate_seconds,
-               b.compile_seconds, (unsigned long long)b.compile_rss >> 20, (unsigned long long)b.object_bytes >> 10, b.path);
+        printf("witness program: translated in %.2f s, compiled in %.2f s with %llu MiB, %llu KiB in %s\n",
+               b.translate_seconds, b.compile_seconds, (unsigned long long)b.compile_rss >> 20,
+               (unsigned long long)b.object_bytes >> 10, b.path);
     return 0;
 }
 
 static void print_circuit(const struct synth_circuit *c) {
     const struct fmt_zkey *z = &c->zkey;
-    printf("circuit %s: %s, %u constraints, %u signals, %u public", c->source.recipe.name, z->curve->name, z->n_constraints,
-           z->n_vars, z->n_public);
+    printf("circuit %s: %s, %u constraints, %u signals, %u public", c->source.recipe.name, z->curve->name,
+           z->n_constraints, z->n_vars, z->n_public);
     if (c->source.program) {
         const struct synth_program_info *info = synth_program_info(c->source.program);
         printf(", %u input values, circom %u.%u.%u", info->n_inputs, info->circom[0], info->circom[1], info->circom[2]);

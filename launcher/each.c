@@ -1,6 +1,6 @@
 /*
- * submit --each: many inputs through a running service, a window of them at a time, each to its own two files. What is there
- * already and younger than its input is not made again, so that an ended run goes on where it was.
+ * submit --each: many inputs through a running service, a window of them at a time, each to its own two files. What is
+ * there already and younger than its input is not made again, so that an ended run goes on where it was.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -193,7 +193,8 @@ enum launcher_exit launcher_each(const struct launcher_options *o, struct gpud_e
         rc = run_all(&r, err);
         launcher_client_close(&r.client);
         if (r.terminal) fprintf(stderr, "\r\033[K");
-        printf("%zu proved, %zu were there, %zu failed, of %zu; %.1f proofs/min\n", r.proved, r.there, r.failed, r.n, per_minute(&r));
+        printf("%zu proved, %zu were there, %zu failed, of %zu; %.1f proofs/min\n", r.proved, r.there, r.failed, r.n,
+               per_minute(&r));
     }
     if (rc == LAUNCHER_OK && r.failed > 0) {
         gpud_fail(err, "%zu of %zu failed", r.failed, r.n);

@@ -17,7 +17,8 @@ static const struct {
 } commands[] = {
     {"prove", "NAME|circuit.zkey input.json|witness.wtns proof.json public.json", 4, 4, launcher_prove},
     {"verify", "verification_key.json public.json proof.json", 3, 3, launcher_verify},
-    {"submit", "NAME [input.json|witness.wtns], or submit NAME --each FILE... --out FOLDER", 1, INT_MAX, launcher_submit},
+    {"submit", "NAME [input.json|witness.wtns], or submit NAME --each FILE... --out FOLDER", 1, INT_MAX,
+     launcher_submit},
     {"add", "NAME --zkey F [--wasm F | --witness-program CMD] [--r1cs F] [--sym F] [--vk F]", 1, 1, launcher_add},
     {"forget", "NAME", 1, 1, launcher_forget},
     {"circuits", "", 0, 0, launcher_circuits},

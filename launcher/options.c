@@ -38,7 +38,8 @@ static int take(struct launcher_options *o, int option, struct gpud_error *err) 
     case 'r': o->r1cs = optarg; return 0;
     case 'p':
         o->priority = optarg;
-        return gpud_msg_priority(optarg) >= 0 ? 0 : gpud_fail(err, "--priority %s: high, normal or low is wanted", optarg);
+        if (gpud_msg_priority(optarg) >= 0) return 0;
+        return gpud_fail(err, "--priority %s: high, normal or low is wanted", optarg);
     case 't': return parse_number("threads", "all processors", optarg, MAX_THREADS, &o->threads, err);
     case 'S': return parse_number("witness-seconds", "no limit", optarg, MAX_SECONDS, &o->seconds, err);
     case 'M': return parse_number("witness-memory", "no limit", optarg, MAX_MIB, &o->memory_mib, err);

@@ -1,5 +1,6 @@
 /*
- * launcher/options.h: the command line of pinwheel-tool, after the command's name: options and what is none in any order.
+ * launcher/options.h: the command line of pinwheel-tool, after the command's name: options and what is none in any
+ * order.
  */
 #ifndef LAUNCHER_OPTIONS_H
 #define LAUNCHER_OPTIONS_H

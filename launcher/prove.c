@@ -57,7 +57,8 @@ static enum launcher_exit by_service(struct launcher_client *c, const char *name
 }
 
 /* A service is used where one runs that has this very key; LAUNCHER_UNREACHABLE where not. */
-static enum launcher_exit try_service(const struct launcher_options *o, const struct target *t, struct gpud_error *err) {
+static enum launcher_exit try_service(const struct launcher_options *o, const struct target *t,
+                                      struct gpud_error *err) {
     char zkey[PATH_MAX], r1cs[PATH_MAX], name[SHM_NAME_MAX];
     struct launcher_client c;
     if (!realpath(t->zkey, zkey) || (t->r1cs && !realpath(t->r1cs, r1cs))) return LAUNCHER_UNREACHABLE;
@@ -70,14 +71,16 @@ static enum launcher_exit try_service(const struct launcher_options *o, const st
 }
 
 /* A file by this name is a key; else it is to be a registered name. */
-static int find_target(const struct launcher_options *o, struct synth_recipe *recipe, struct target *t, struct gpud_error *err) {
+static int find_target(const struct launcher_options *o, struct synth_recipe *recipe, struct target *t,
+                       struct gpud_error *err) {
     struct fmt_error why;
     *t = (struct target){.zkey = o->args[0], .r1cs = o->r1cs};
     if (access(o->args[0], F_OK) == 0 || strchr(o->args[0], '/') || synth_recipe_check_name(o->args[0], &why)) return 0;
     int rc = synth_recipe_read(recipe, o->args[0], &why);
     if (rc < 0) return gpud_fail(err, "%s", why.text);
     if (rc == 1) return 0;
-    *t = (struct target){.zkey = recipe->zkey, .r1cs = o->r1cs ? o->r1cs : recipe->r1cs[0] ? recipe->r1cs : NULL, .recipe = recipe};
+    *t = (struct target){.zkey = recipe->zkey, .r1cs = o->r1cs ? o->r1cs : recipe->r1cs[0] ? recipe->r1cs : NULL,
+                         .recipe = recipe};
     return 0;
 }
 

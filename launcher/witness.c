@@ -24,7 +24,8 @@ static int write_witness(const char *path, const struct fmt_zkey *z, const uint8
 static int compute(struct synth_circuit *c, const struct launcher_options *o, struct fmt_error *why) {
     size_t bytes = (size_t)c->zkey.n_vars * KRN_FR_BYTES;
     uint8_t *w;
-    if (!synth_source_computes(&c->source)) return fmt_fail(why, "circuit %s is registered without a witness program", o->args[0]);
+    if (!synth_source_computes(&c->source))
+        return fmt_fail(why, "circuit %s is registered without a witness program", o->args[0]);
     if (!(w = malloc(bytes))) return fmt_fail(why, "no memory for a witness of %zu bytes", bytes);
     int rc = synth_source_witness(&c->source, o->args[1], &c->zkey, w, why);
     if (rc == 0) rc = write_witness(o->args[2], &c->zkey, w, why);

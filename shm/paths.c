@@ -13,12 +13,14 @@
 int shm_path_check_instance(const char *instance, struct shm_error *err) {
     size_t n = strlen(instance);
     if (n == 0 || n >= SHM_INSTANCE_MAX)
-        return shm_error_set(err, EINVAL, "instance name has %zu characters; 1 to %d are allowed", n, SHM_INSTANCE_MAX - 1);
+        return shm_error_set(err, EINVAL, "instance name has %zu characters; 1 to %d are allowed", n,
+                             SHM_INSTANCE_MAX - 1);
     if (instance[0] == '.' || instance[0] == '-')
         return shm_error_set(err, EINVAL, "instance name '%s' begins with '%c'", instance, instance[0]);
     for (const char *c = instance; *c; c++)
         if (!isalnum((unsigned char)*c) && !strchr("_-.", *c))
-            return shm_error_set(err, EINVAL, "instance name '%s': only letters, digits, '_', '-' and '.' are allowed", instance);
+            return shm_error_set(err, EINVAL, "instance name '%s': only letters, digits, '_', '-' and '.' are allowed",
+                                 instance);
     return 0;
 }
 
@@ -39,7 +41,8 @@ int shm_path_folder(char folder[SHM_SOCKET_PATH_MAX], struct shm_error *err) {
     else
         n = snprintf(folder, SHM_SOCKET_PATH_MAX, "/tmp/pinwheel-%u", (unsigned)geteuid());
     if (n >= SHM_SOCKET_PATH_MAX)
-        return shm_error_set(err, ENAMETOOLONG, "XDG_RUNTIME_DIR is too long for a socket: %d bytes, %d are possible", n,
+        return shm_error_set(err, ENAMETOOLONG, "XDG_RUNTIME_DIR is too long for a socket: %d bytes, %d are possible",
+                             n,
                              SHM_SOCKET_PATH_MAX - 1);
     return 0;
 }

@@ -43,7 +43,8 @@ static void list_wires(const struct wires *w, const struct fmt_sym *sym, char te
             more = true;
             break;
         }
-        n += (size_t)snprintf(text + n, WIRES_TEXT - n, name.text ? "%s%u (%.*s)" : "%s%u", i ? ", " : "", w->seen[i], len, name.text);
+        n += (size_t)snprintf(text + n, WIRES_TEXT - n, name.text ? "%s%u (%.*s)" : "%s%u", i ? ", " : "", w->seen[i],
+                              len, name.text);
     }
     if (more)
         snprintf(text + n, WIRES_TEXT - n, ", ...");
@@ -64,6 +65,7 @@ int synth_broken_fail(const struct fmt_r1cs *r, const struct fmt_r1cs_broken *br
     add_wires(&w, &c.c);
     list_wires(&w, sym, text);
     const char *slash = strrchr(r->file.name, '/');
-    return fmt_fail(err, "the witness breaks constraint %u of %u in %.64s, over wires %s: %s * %s is not %s", broken->row,
-                    r->n_constraints, slash ? slash + 1 : r->file.name, text, broken->a, broken->b, broken->c);
+    return fmt_fail(err, "the witness breaks constraint %u of %u in %.64s, over wires %s: %s * %s is not %s",
+                    broken->row, r->n_constraints, slash ? slash + 1 : r->file.name, text, broken->a, broken->b,
+                    broken->c);
 }

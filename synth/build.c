@@ -23,10 +23,14 @@ static const char *const compile_flags[] = {
     "-DNDEBUG", "-w", "-Wl,-z,defs,-z,relro,-z,now",
 };
 
+#define HEADER_BYTES ((size_t)(synth_shim_header_end - synth_shim_header))
+#define SOURCE_BYTES ((size_t)(synth_shim_source_end - synth_shim_source))
+
 enum { FLAGS = sizeof compile_flags / sizeof *compile_flags };
 
 /* Files of one build; all in a folder that only the holder of the lock touches. */
-static const char *const work_files[] = {"circuit.wasm", "circuit.c", "circuit.h", "circom.c", "circom.h", "program.so"};
+static const char *const work_files[] = {"circuit.wasm", "circuit.c", "circuit.h", "circom.c", "circom.h",
+                                         "program.so"};
 
 /* The .wasm, read once: what is named by its digest is what gets built. */
 struct program {
@@ -40,10 +44,13 @@ static const char *compiler(void)
     return cc && *cc ? cc : "cc";
 }
 
-static int join(char out[SYNTH_BUILD_PATH], const char *folder, const char *name, const char *suffix, struct fmt_error *err)
+static int join(char out[SYNTH_BUILD_PATH], const char *folder, const char *name, const char *suffix,
+                struct fmt_error *err)
 {
     int n = snprintf(out, SYNTH_BUILD_PATH, "%s/%s%s", folder, name, suffix);
-    return n < SYNTH_BUILD_PATH ? 0 : fmt_fail(err, "%s/%s%s: longer than %d bytes", folder, name, suffix, SYNTH_BUILD_PATH - 1);
+    if (n < SYNTH_BUILD_PATH)
+        return 0;
+    return fmt_fail(err, "%s/%s%s: longer than %d bytes", folder, name, suffix, SYNTH_BUILD_PATH - 1);
 }
 
 /* The object depends on the program, the shim, the recipe and the compiler's name. */
@@ -55,8 +62,8 @@ static void digest_of(const struct program *wasm, char out[FMT_SHA256_TEXT])
     fmt_sha256_add(&h, compiler(), strlen(compiler()) + 1);
     for (int i = 0; i < FLAGS; i++)
         fmt_sha256_add(&h, compile_flags[i], strlen(compile_flags[i]) + 1);
-    fmt_sha256_add(&h, synth_shim_header, (size_t)(synth_shim_header_end - synth_shim_header));
-    fmt_sha256_add(&h, synth_shim_source, (size_t)(synth_shim_source_end - synth_shim_source));
+    fmt_sha256_add(&h, synth_shim_header, HEADER_BYTES);
+    fmt_sha256_add(&h, synth_shim_source, SOURCE_BYTES);
     fmt_sha256_add(&h, wasm->bytes, wasm->len);
     fmt_sha256_end(&h, out);
 }
@@ -94,7 +101,8 @@ static int trust(const char *path, const struct stat *st, struct fmt_error *err)
     if (st->st_uid != geteuid() && st->st_uid != 0)
         return fmt_fail(err, "%s: belongs to user %u, not to %u: not loaded as code", path, st->st_uid, geteuid());
     if (st->st_mode & (S_IWGRP | S_IWOTH))
-        return fmt_fail(err, "%s: mode %o: others may write it: not loaded as code; chmod go-w it", path, st->st_mode & 07777);
+        return fmt_fail(err, "%s: mode %o: others may write it: not loaded as code; chmod go-w it", path,
+                        st->st_mode & 07777);
     return 0;
 }
 
@@ -142,16 +150,16 @@ static int check_tools(struct fmt_error *err)
     struct synth_child_end end;
 
     if (run_tool(wasm2c, NULL, "wasm2c --version", &end, err) != 0) {
-        fmt_fail(err, "wasm2c is needed to add a witness program, and was not found or does not run: install wabt %s (Debian: apt "
-                 "install wabt)", WABT_VERSION);
+        fmt_fail(err, "wasm2c is needed to add a witness program, and was not found or does not run: install wabt "
+                      "%s (Debian: apt install wabt)", WABT_VERSION);
         return -1;
     }
     if (strcmp(end.words, WABT_VERSION) != 0)
-        return fmt_fail(err, "wasm2c is of wabt %.32s; its output differs between versions and %s is needed (Debian 12's wabt)",
-                        end.words, WABT_VERSION);
+        return fmt_fail(err, "wasm2c is of wabt %.32s; its output differs between versions and %s is needed (that of "
+                             "Debian 12)", end.words, WABT_VERSION);
     if (run_tool(cc, NULL, "the C compiler", &end, err) != 0)
-        return fmt_fail(err, "a C compiler is needed to add a witness program, and '%.64s' was not found or does not run: install "
-                        "gcc, or name one by PINWHEEL_CC", compiler());
+        return fmt_fail(err, "a C compiler is needed to add a witness program, and '%.64s' was not found or does not "
+                             "run: install gcc, or name one by PINWHEEL_CC", compiler());
     return 0;
 }
 
@@ -174,14 +182,15 @@ static int write_work(const char *folder, const char *name, const void *bytes, s
 
 static int compile(struct synth_build *b, const char *folder, const struct program *wasm, struct fmt_error *err)
 {
-    static const char *const translate[] = {"wasm2c", "-n", "circuit", "--no-debug-names", "circuit.wasm", "-o", "circuit.c", NULL};
+    static const char *const translate[] = {"wasm2c", "-n", "circuit", "--no-debug-names", "circuit.wasm", "-o",
+                                            "circuit.c", NULL};
     const char *cc[FLAGS + 7] = {compiler()};
     struct synth_child_end end;
     int n = 1;
 
     if (write_work(folder, "circuit.wasm", wasm->bytes, wasm->len, err) != 0 ||
-        write_work(folder, "circom.h", synth_shim_header, (size_t)(synth_shim_header_end - synth_shim_header), err) != 0 ||
-        write_work(folder, "circom.c", synth_shim_source, (size_t)(synth_shim_source_end - synth_shim_source), err) != 0 ||
+        write_work(folder, "circom.h", synth_shim_header, HEADER_BYTES, err) != 0 ||
+        write_work(folder, "circom.c", synth_shim_source, SOURCE_BYTES, err) != 0 ||
         run_tool(translate, folder, "wasm2c", &end, err) != 0)
         return -1;
     b->translate_seconds = end.seconds;

@@ -61,7 +61,8 @@ static int place_fds(const struct synth_child *c, int out)
     return 0;
 }
 
-/* Between fork and exec only calls that are safe in a copy of a process with threads. failure: a pipe that exec closes. */
+/* Between fork and exec only calls that are safe in a copy of a process with threads. failure: a pipe that exec
+ * closes. */
 _Noreturn static void become(const struct synth_child *c, int out, int failure, pid_t parent)
 {
     sigset_t none;
@@ -222,9 +223,11 @@ int synth_child_judge(const struct synth_child *c, const struct synth_child_end 
     if (end->timed_out)
         return fmt_fail(err, "%s: killed after its limit of %g s%s%s", what, c->seconds, sep, end->words);
     if (end->signal == SIGXFSZ)
-        return fmt_fail(err, "%s: wrote more than %llu bytes%s%s", what, (unsigned long long)c->file_bytes, sep, end->words);
+        return fmt_fail(err, "%s: wrote more than %llu bytes%s%s", what, (unsigned long long)c->file_bytes, sep,
+                        end->words);
     if (end->signal)
-        return fmt_fail(err, "%s: ended by signal %d (%s)%s%s", what, end->signal, strsignal(end->signal), sep, end->words);
+        return fmt_fail(err, "%s: ended by signal %d (%s)%s%s", what, end->signal, strsignal(end->signal), sep,
+                        end->words);
     if (end->exit_code != 0)
         return fmt_fail(err, "%s: exit %d%s%s", what, end->exit_code, sep, end->words);
     return 0;

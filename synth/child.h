@@ -1,9 +1,9 @@
 /*
  * synth/child.h: a program run as a child process, with limits, and what it said last.
  *
- * The child is a session of its own, so that what it starts dies with it; it dies too when the process that runs it does.
- * It sees no descriptor but its standard ones and those it is given. The caller waits here and nowhere else; a worker
- * that waits for its child has nothing else to do.
+ * The child is a session of its own, so that what it starts dies with it; it dies too when the process that runs it
+ * does. It sees no descriptor but its standard ones and those it is given. The caller waits here and nowhere else; a
+ * worker that waits for its child has nothing else to do.
  */
 #ifndef SYNTH_CHILD_H
 #define SYNTH_CHILD_H
@@ -34,7 +34,8 @@ struct synth_child_end {
     int timed_out;              /* we killed it */
     double seconds;
     uint64_t max_rss;           /* bytes, of its largest process */
-    char words[SYNTH_CHILD_WORDS];      /* the last lines that it wrote to stdout and stderr, one line, control characters out */
+    /* the last lines that it wrote to stdout and stderr, one line, control characters out */
+    char words[SYNTH_CHILD_WORDS];
 };
 
 /* Runs it and waits for its end. 0 with *end, whatever the end was; -1 with err where it could not be started. */

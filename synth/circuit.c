@@ -21,7 +21,8 @@ int synth_circuit_open(struct synth_circuit *c, const char *zkey, const char *r1
     memset(c, 0, sizeof *c);
     if (fmt_zkey_open(&c->zkey, zkey, err)) return -1;
     c->open = true;
-    if ((r1cs && r1cs[0] && open_r1cs(c, r1cs, err)) || (recipe && synth_source_open(&c->source, recipe, &c->zkey, err))) {
+    if ((r1cs && r1cs[0] && open_r1cs(c, r1cs, err)) ||
+        (recipe && synth_source_open(&c->source, recipe, &c->zkey, err))) {
         synth_circuit_close(c);
         return -1;
     }
@@ -41,7 +42,8 @@ static bool is_witness(const char *file) {
     char magic[4] = "wtns";
     struct fmt_file f;
     struct fmt_error ignored;
-    if (fmt_file_open(&f, file, &ignored) == 0 && f.size >= sizeof magic) fmt_file_read(&f, 0, magic, sizeof magic, &ignored);
+    if (fmt_file_open(&f, file, &ignored) == 0 && f.size >= sizeof magic)
+        fmt_file_read(&f, 0, magic, sizeof magic, &ignored);
     fmt_file_close(&f);
     return memcmp(magic, "wtns", sizeof magic) == 0;
 }
@@ -52,11 +54,13 @@ static int check_constraints(const struct synth_circuit *c, const uint8_t *w, un
     return synth_broken_fail(&c->r1cs, &broken, c->source.has_sym ? &c->source.sym : NULL, err);
 }
 
-int synth_circuit_fill(struct synth_circuit *c, const char *file, uint8_t *payload, unsigned threads, struct fmt_error *err) {
+int synth_circuit_fill(struct synth_circuit *c, const char *file, uint8_t *payload, unsigned threads,
+                       struct fmt_error *err) {
     const struct fmt_zkey *z = &c->zkey;
     uint8_t *w = payload + c->place.w;
     bool input = synth_source_computes(&c->source) && !is_witness(file);
-    if (input ? synth_source_witness(&c->source, file, z, w, err) : fmt_wtns_read(file, z->curve, z->n_vars, w, err)) return -1;
-    if (check_constraints(c, w, threads, err)) return -1;
+    int rc = input ? synth_source_witness(&c->source, file, z, w, err)
+                   : fmt_wtns_read(file, z->curve, z->n_vars, w, err);
+    if (rc || check_constraints(c, w, threads, err)) return -1;
     return synth_eval(z, w, payload + c->place.a, payload + c->place.b, threads, err);
 }

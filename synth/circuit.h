@@ -26,12 +26,13 @@ int synth_circuit_open(struct synth_circuit *c, const char *zkey, const char *r1
 void synth_circuit_close(struct synth_circuit *c);      /* all zero bytes, twice: harmless */
 
 /*
- * Reads the witness file (.wtns) straight into payload (c->place.bytes, page-aligned), or computes the witness there from an
- * input file; a file that does not begin as a .wtns is an input where the circuit's recipe can compute. Then checks it against
- * the constraints where there are any, and evaluates a = A.w, b = B.w. Fails with one line: what is wrong with the
- * file, what the witness program said, or the first constraint that is broken, its wires and its three values. On
- * failure the payload holds anything.
+ * Reads the witness file (.wtns) straight into payload (c->place.bytes, page-aligned), or computes the witness there
+ * from an input file; a file that does not begin as a .wtns is an input where the circuit's recipe can compute. Then
+ * checks it against the constraints where there are any, and evaluates a = A.w, b = B.w. Fails with one line: what is
+ * wrong with the file, what the witness program said, or the first constraint that is broken, its wires and its three
+ * values. On failure the payload holds anything.
  */
-int synth_circuit_fill(struct synth_circuit *c, const char *file, uint8_t *payload, unsigned threads, struct fmt_error *err);
+int synth_circuit_fill(struct synth_circuit *c, const char *file, uint8_t *payload, unsigned threads,
+                       struct fmt_error *err);
 
 #endif

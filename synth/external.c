@@ -68,7 +68,8 @@ static int run(const struct synth_external *x, const char *input, int output, ui
     return synth_child_judge(&c, &end, "the witness program", err);
 }
 
-static int take(const uint8_t *bytes, size_t len, const struct krn_curve *curve, uint32_t n_vars, uint8_t *w, struct fmt_error *err)
+static int take(const uint8_t *bytes, size_t len, const struct krn_curve *curve, uint32_t n_vars, uint8_t *w,
+                struct fmt_error *err)
 {
     struct fmt_wtns f;
     if (fmt_wtns_parse(&f, "the witness program's output", bytes, len, err) != 0)
@@ -95,8 +96,8 @@ static int read_output(int fd, const struct krn_curve *curve, uint32_t n_vars, u
     return rc;
 }
 
-int synth_external_run(const struct synth_external *x, const char *input, const struct krn_curve *curve, uint32_t n_vars,
-                       uint8_t *w, struct fmt_error *err)
+int synth_external_run(const struct synth_external *x, const char *input, const struct krn_curve *curve,
+                       uint32_t n_vars, uint8_t *w, struct fmt_error *err)
 {
     uint64_t most = ((uint64_t)n_vars + 1024) * KRN_FR_BYTES;   /* the values and more than the file's headers */
     int fd = memfd_create("witness", MFD_CLOEXEC | MFD_ALLOW_SEALING);

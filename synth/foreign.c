@@ -32,7 +32,8 @@ struct pinwheel_synth {
 };
 
 _Static_assert(PINWHEEL_ERROR == FMT_ERROR_MAX, "an error text of the library is one of ours");
-_Static_assert((int)PINWHEEL_BN254 == KRN_BN254 && (int)PINWHEEL_BLS12_381 == KRN_BLS12_381, "curves by the same numbers");
+_Static_assert((int)PINWHEEL_BN254 == KRN_BN254 && (int)PINWHEEL_BLS12_381 == KRN_BLS12_381,
+               "curves by the same numbers");
 
 /* ---- time ---- */
 
@@ -152,7 +153,9 @@ static int refused(const char *code)
 {
     if (strcmp(code, "stopping") == 0)
         return PINWHEEL_GONE;
-    return strcmp(code, "busy") == 0 ? PINWHEEL_AGAIN : strcmp(code, "cancelled") == 0 ? PINWHEEL_LOST : PINWHEEL_FAILED;
+    if (strcmp(code, "busy") == 0)
+        return PINWHEEL_AGAIN;
+    return strcmp(code, "cancelled") == 0 ? PINWHEEL_LOST : PINWHEEL_FAILED;
 }
 
 static int ask(struct pinwheel_synth *s, struct fmt_json *j, int patience_ms, struct fmt_json **reply)
@@ -211,9 +214,10 @@ static void describe(struct pinwheel_synth *s, struct pinwheel_slot *slot)
     const struct fmt_payload *place = &s->circuit->place;
     uint8_t *payload = s->work.payload;
     *slot = (struct pinwheel_slot){
-        .job = s->work.view.id, .curve = z->curve->id, .n_vars = z->n_vars, .n_public = z->n_public, .n_rows = z->n_rows,
-        .log_domain = z->log_domain, .attempt = s->work.view.attempts + 1, .w = payload + place->w, .a = payload + place->a,
-        .b = payload + place->b, .c = s->work.payload_bytes >= place->bytes_with_c ? payload + place->c : NULL,
+        .job = s->work.view.id, .curve = z->curve->id, .n_vars = z->n_vars, .n_public = z->n_public,
+        .n_rows = z->n_rows, .log_domain = z->log_domain, .attempt = s->work.view.attempts + 1,
+        .w = payload + place->w, .a = payload + place->a, .b = payload + place->b,
+        .c = s->work.payload_bytes >= place->bytes_with_c ? payload + place->c : NULL,
     };
 }
 
@@ -248,7 +252,8 @@ static int misuse(struct pinwheel_synth *s, const char *text)
     return PINWHEEL_MISUSE;
 }
 
-EXPORT int pinwheel_synth_claim(struct pinwheel_synth *s, const char *circuit, int timeout_ms, struct pinwheel_slot *slot)
+EXPORT int pinwheel_synth_claim(struct pinwheel_synth *s, const char *circuit, int timeout_ms,
+                                struct pinwheel_slot *slot)
 {
     uint64_t id;
     if (s->busy)
@@ -267,7 +272,8 @@ EXPORT int pinwheel_synth_claim(struct pinwheel_synth *s, const char *circuit, i
     return rc;
 }
 
-EXPORT int pinwheel_synth_next(struct pinwheel_synth *s, const char *circuit, int timeout_ms, struct pinwheel_slot *slot)
+EXPORT int pinwheel_synth_next(struct pinwheel_synth *s, const char *circuit, int timeout_ms,
+                               struct pinwheel_slot *slot)
 {
     int index = -1;
     if (s->busy)
@@ -290,7 +296,8 @@ EXPORT int pinwheel_synth_eval(struct pinwheel_synth *s)
         fmt_fail(&s->error, "value %zu of w is not below the group order", above);
         return PINWHEEL_FAILED;
     }
-    return synth_eval(&c->zkey, w, payload + c->place.a, payload + c->place.b, 1, &s->error) ? PINWHEEL_FAILED : PINWHEEL_OK;
+    int rc = synth_eval(&c->zkey, w, payload + c->place.a, payload + c->place.b, 1, &s->error);
+    return rc == 0 ? PINWHEEL_OK : PINWHEEL_FAILED;
 }
 
 EXPORT int pinwheel_synth_to_montgomery(uint32_t curve, uint8_t *values, uint64_t n)
@@ -365,8 +372,8 @@ static int take_result(struct pinwheel_synth *s, const struct fmt_json *reply, c
     return PINWHEEL_FAILED;
 }
 
-/* What a reply says of the job: OK with the result; AGAIN: not yet; LOST: its vectors are lost (the daemon was killed and the
- * slot was claimed by another meanwhile), and nobody but us could make them again. */
+/* What a reply says of the job: OK with the result; AGAIN: not yet; LOST: its vectors are lost (the daemon was killed
+ * and the slot was claimed by another meanwhile), and nobody but us could make them again. */
 static int look_at(struct pinwheel_synth *s, const struct fmt_json *reply, uint64_t job, char **proof, char **publics)
 {
     const char *state = "";

@@ -99,7 +99,8 @@ static int fail_value(struct reader *r, unsigned depth, const struct fmt_jsontex
     if (rc == -ERANGE)
         snprintf(what, sizeof what, "the value is not below the field's prime (--reduce takes it modulo the prime)");
     else if (t->kind == FMT_JT_NUMBER)
-        snprintf(what, sizeof what, "the number is not written as an integer of at most %d digits", SYNTH_NUMBER_DIGITS);
+        snprintf(what, sizeof what, "the number is not written as an integer of at most %d digits",
+                 SYNTH_NUMBER_DIGITS);
     else if (bad == t->len)
         snprintf(what, sizeof what, "a string of %zu characters that is no number", t->len);
     else
@@ -120,8 +121,8 @@ static int read_scalar(struct reader *r, unsigned depth, const struct fmt_jsonte
     }
     if (in->n_values == in->room_values)
         return fmt_fail(r->err, "%s: more than %d values", r->json.name, SYNTH_INPUT_MAX_VALUES);
-    int rc = synth_number_read(in->values + (size_t)in->n_values * KRN_FR_BYTES, t->text, t->len, r->curve->r, r->reduce,
-                               &bad);
+    uint8_t *value = in->values + (size_t)in->n_values * KRN_FR_BYTES;
+    int rc = synth_number_read(value, t->text, t->len, r->curve->r, r->reduce, &bad);
     if (rc != 0)
         return fail_value(r, depth, t, rc, bad);
     in->n_values++;
@@ -291,7 +292,8 @@ static int read_all(struct reader *r)
     if (make_room(r) != 0 || next(r, &t) != 0)
         return -1;
     if (t.kind != FMT_JT_OBJECT)
-        return fmt_fail(r->err, "%s: %s where an object of signals is due", r->json.name, fmt_jsontext_kind_name(t.kind));
+        return fmt_fail(r->err, "%s: %s where an object of signals is due", r->json.name,
+                        fmt_jsontext_kind_name(t.kind));
     if (read_members(r, true) != 0 || next(r, &t) != 0)
         return -1;
     return check_twice(r);

@@ -3,10 +3,10 @@
  *
  *   {"a": 3, "b": ["0x1f", "-1"], "m": [[1, 2], [3, 4]], "point": {"x": 1, "y": 2}, "list": [{"x": 1}, {"x": 2}]}
  *
- * gives a (1 value), b (2), m (4, row by row), point.x, point.y, list[0].x, list[1].x. Values are JSON numbers or strings
- * as synth/number.h reads them; a number keeps every digit, whatever its size. Refused, with signal and index named: what
- * is no integer, what is at or above the prime (unless SYNTH_INPUT_REDUCE), arrays that are not rectangular or mix
- * values with arrays or objects, a name given twice. Messages never contain a value: inputs are secrets.
+ * gives a (1 value), b (2), m (4, row by row), point.x, point.y, list[0].x, list[1].x. Values are JSON numbers or
+ * strings as synth/number.h reads them; a number keeps every digit, whatever its size. Refused, with signal and index
+ * named: what is no integer, what is at or above the prime (unless SYNTH_INPUT_REDUCE), arrays that are not rectangular
+ * or mix values with arrays or objects, a name given twice. Messages never contain a value: inputs are secrets.
  */
 #ifndef SYNTH_INPUT_H
 #define SYNTH_INPUT_H

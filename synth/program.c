@@ -171,7 +171,8 @@ static int allow_pages(uint8_t *memory, uint32_t old_pages, uint32_t new_pages)
 {
     if ((uint64_t)new_pages * WASM_PAGE > memory_limit(running))
         return -1;
-    return mprotect(memory + (size_t)old_pages * WASM_PAGE, (size_t)(new_pages - old_pages) * WASM_PAGE, PROT_READ | PROT_WRITE);
+    return mprotect(memory + (size_t)old_pages * WASM_PAGE, (size_t)(new_pages - old_pages) * WASM_PAGE,
+                    PROT_READ | PROT_WRITE);
 }
 
 static void memory_free(uint8_t *memory)
@@ -305,7 +306,8 @@ static int fail_stopped(const struct synth_program *p, struct fmt_error *err)
     case STOP_STACK:
         return fmt_fail(err, "the witness program crashed: its recursion does not end (stack full)");
     case STOP_TIME:
-        return fmt_fail(err, "the witness program was stopped after its limit of %g s of CPU time", p->limits.cpu_seconds);
+        return fmt_fail(err, "the witness program was stopped after its limit of %g s of CPU time",
+                        p->limits.cpu_seconds);
     }
     return -1;      /* the step itself failed and has said why */
 }
@@ -387,7 +389,8 @@ static void add_missing(char *text, size_t max, const struct job *job)
             continue;
         last = n;
         if (is_missing(job, n.text, n.len, &size))
-            at_text += (size_t)snprintf(text + at_text, max - at_text, " '%.*s' (%d)", (int)(n.len < 100 ? n.len : 100), n.text, size);
+            at_text += (size_t)snprintf(text + at_text, max - at_text, " '%.*s' (%d)",
+                                        (int)(n.len < 100 ? n.len : 100), n.text, size);
     }
 }
 
@@ -404,7 +407,8 @@ static int fail_missing(const struct job *job, uint64_t given)
     n += (size_t)snprintf(text + n, sizeof text - n, "%s", job->in->n_signals ? ", those of" : "");
     for (uint32_t s = 0; s < job->in->n_signals && n + 128 < sizeof text; s++)
         n += (size_t)snprintf(text + n, sizeof text - n, " '%.100s'", synth_input_name(job->in, s));
-    return fmt_fail(job->err, "%.*s; with a .sym file the missing ones would be named here", (int)sizeof text - 70, text);
+    return fmt_fail(job->err, "%.*s; with a .sym file the missing ones would be named here", (int)sizeof text - 70,
+                    text);
 }
 
 static int check_shape(const struct job *job)
@@ -416,10 +420,11 @@ static int check_shape(const struct job *job)
         const struct synth_input_signal *signal = &job->in->signals[s];
         int32_t size = p->table->signal_size(p->instance, signal->hash);
         if (size <= 0 && signal->n > 0)     /* circom 2.2 answers 0 for a name that it does not know */
-            return fmt_fail(job->err, "input signal '%.200s': the circuit has no such input", synth_input_name(job->in, s));
+            return fmt_fail(job->err, "input signal '%.200s': the circuit has no such input",
+                            synth_input_name(job->in, s));
         if ((uint32_t)size != signal->n)
-            return fmt_fail(job->err, "input signal '%.200s': %u values, but the circuit takes %d", synth_input_name(job->in, s),
-                            signal->n, size);
+            return fmt_fail(job->err, "input signal '%.200s': %u values, but the circuit takes %d",
+                            synth_input_name(job->in, s), signal->n, size);
         given += signal->n;
     }
     return given == p->info.n_inputs ? 0 : fail_missing(job, given);
@@ -490,7 +495,8 @@ static int step_describe(const struct job *job)
     p->table->version(p->instance, p->info.circom);
     limbs = p->table->field_limbs(p->instance);
     if (limbs != PROGRAM_LIMBS)
-        return fmt_fail(job->err, "the program computes with %u limbs of 32 bits; BN254 and BLS12-381 have %d", limbs, PROGRAM_LIMBS);
+        return fmt_fail(job->err, "the program computes with %u limbs of 32 bits; BN254 and BLS12-381 have %d", limbs,
+                        PROGRAM_LIMBS);
     p->table->prime(p->instance, prime);
     p->info.curve = krn_curve_by_r((const uint8_t *)prime, sizeof prime);
     if (!p->info.curve)
@@ -534,7 +540,8 @@ static int describe(struct synth_program *p, const char *object, struct fmt_erro
     return rc == 0 ? 0 : fmt_fail(err, "%s: %.400s", object, why.text);
 }
 
-struct synth_program *synth_program_open(const char *object, const struct synth_program_limits *limits, struct fmt_error *err)
+struct synth_program *synth_program_open(const char *object, const struct synth_program_limits *limits,
+                                         struct fmt_error *err)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct synth_program *p = calloc(1, sizeof *p);

@@ -31,8 +31,8 @@ int synth_recipe_check_name(const char *name, struct fmt_error *err)
         return fmt_fail(err, "circuit name '%.80s': 1 to %d characters are allowed", name, SHM_NAME_MAX - 1);
     for (const char *p = name; *p; p++) {
         if (!isalnum((unsigned char)*p) && (p == name || !strchr("_-.", *p)))
-            return fmt_fail(err, "circuit name '%.80s': only letters, digits, '_', '-' and '.' are allowed, a letter or digit first",
-                            name);
+            return fmt_fail(err, "circuit name '%.80s': only letters, digits, '_', '-' and '.' are allowed, a letter "
+                                 "or digit first", name);
     }
     return 0;
 }
@@ -50,8 +50,11 @@ static int registry(char out[SHM_PATH_MAX], struct fmt_error *err)
     else if (home && home[0] == '/')
         n = snprintf(out, SHM_PATH_MAX, "%s/.config/pinwheel/circuits", home);
     else
-        return fmt_fail(err, "no registry of circuits: set PINWHEEL_REGISTRY, XDG_CONFIG_HOME or HOME to an absolute path");
-    return n < SHM_PATH_MAX ? 0 : fmt_fail(err, "the path of the registry of circuits is longer than %d bytes", SHM_PATH_MAX - 1);
+        return fmt_fail(err, "no registry of circuits: set PINWHEEL_REGISTRY, XDG_CONFIG_HOME or HOME to an absolute "
+                             "path");
+    if (n < SHM_PATH_MAX)
+        return 0;
+    return fmt_fail(err, "the path of the registry of circuits is longer than %d bytes", SHM_PATH_MAX - 1);
 }
 
 static int file_of(char out[SHM_PATH_MAX], const char *name, struct fmt_error *err)
@@ -94,8 +97,8 @@ static int take_text(struct synth_recipe *r, int i, const struct fmt_json *j, st
 
 static int take_fields(struct synth_recipe *r, const struct fmt_json *j, struct fmt_error *err)
 {
-    static const char *const keys[] = {"zkey", "r1cs", "sym", "program", "wasm", "command", "folder", "reduce", "seconds",
-                                       "memory_mib"};
+    static const char *const keys[] = {"zkey", "r1cs", "sym", "program", "wasm", "command", "folder", "reduce",
+                                       "seconds", "memory_mib"};
     if (fmt_json_only(j, keys, sizeof keys / sizeof *keys, err) != 0)
         return -1;
     for (int i = 0; i < TEXTS; i++) {

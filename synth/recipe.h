@@ -1,8 +1,8 @@
 /*
  * synth/recipe.h: registered circuits: what belongs to a name, and how its witnesses come about. One JSON file for each
  * circuit, NAME.json, in the registry: the folder $PINWHEEL_REGISTRY, else $XDG_CONFIG_HOME/pinwheel/circuits, else
- * ~/.config/pinwheel/circuits. `pinwheel add` writes it, `up` serves what is in it, and workers look there for the program
- * of a circuit that they are given an input for.
+ * ~/.config/pinwheel/circuits. `pinwheel add` writes it, `up` serves what is in it, and workers look there for the
+ * program of a circuit that they are given an input for.
  */
 #ifndef SYNTH_RECIPE_H
 #define SYNTH_RECIPE_H
@@ -38,7 +38,8 @@ int synth_recipe_write(const struct synth_recipe *r, struct fmt_error *err);
 /* 0; 1 where it was not registered; -1 with err. */
 int synth_recipe_remove(const char *name, struct fmt_error *err);
 
-/* Calls each with every registered name in alphabetical order until one returns other than 0, which it returns; -1 with err. */
+/* Calls each with every registered name in alphabetical order until one returns other than 0, which it returns; -1 with
+ * err. */
 int synth_recipe_each(int (*each)(void *ctx, const char *name), void *ctx, struct fmt_error *err);
 
 #endif

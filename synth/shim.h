@@ -1,5 +1,6 @@
 /*
- * synth/shim.h: the text of synth/shim/circom.h and circom.c, which are compiled together with every translated program.
+ * synth/shim.h: the text of synth/shim/circom.h and circom.c, which are compiled together with every translated
+ * program.
  */
 #ifndef SYNTH_SHIM_H
 #define SYNTH_SHIM_H

@@ -157,9 +157,11 @@ static int refuse_import(struct module *m, struct bytes from, struct bytes name)
 {
     /* circom 1 let its host hand in the memory, and logged every signal through it */
     if (name_is(from, "env") || name_is(name, "logSetSignal") || name_is(name, "error"))
-        return fail(m, "a witness program of circom 1; this needs one of circom 2: compile the circuit with circom 2.1 or later");
-    return fmt_fail(m->err, "%s: imports '%.*s.%.*s', which a witness program of circom 2 with the present ABI does not", m->name,
-                    (int)(from.end - from.p), (const char *)from.p, (int)(name.end - name.p), (const char *)name.p);
+        return fail(m, "a witness program of circom 1; this needs one of circom 2: compile the circuit with circom "
+                       "2.1 or later");
+    return fmt_fail(m->err, "%s: imports '%.*s.%.*s', which a witness program of circom 2 with the present ABI does "
+                            "not", m->name, (int)(from.end - from.p), (const char *)from.p, (int)(name.end - name.p),
+                    (const char *)name.p);
 }
 
 static int read_import(struct module *m, struct bytes *b)
@@ -243,9 +245,9 @@ static int check_exports(struct module *m)
     }
     for (size_t i = 0; i < sizeof exports / sizeof *exports; i++) {
         if (!found[i])
-            return fmt_fail(m->err, "%s: it exports no function '%s' (%s): no witness program of circom 2, or one by an older circom 2 "
-                            "with another ABI; compile the circuit with circom 2.1 or later", m->name, exports[i].name,
-                            exports[i].signature);
+            return fmt_fail(m->err, "%s: it exports no function '%s' (%s): no witness program of circom 2, or one by "
+                                    "an older circom 2 with another ABI; compile the circuit with circom 2.1 or later",
+                            m->name, exports[i].name, exports[i].signature);
     }
     return 0;
 }

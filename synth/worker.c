@@ -11,7 +11,8 @@ struct worker {
     struct synth_circuit *circuits;     /* by catalogue index; opened at first use and kept */
 };
 
-/* 1 with the recipe that the entry's circuit was registered with; 0 where it was not, or is another circuit's by now. */
+/* 1 with the recipe that the entry's circuit was registered with; 0 where it was not, or is another circuit's by
+ * now. */
 static int find_recipe(struct synth_recipe *recipe, const struct shm_circuit *entry, struct fmt_error *err) {
     int rc = synth_recipe_read(recipe, entry->name, err);
     return rc < 0 ? -1 : rc == 0 && strcmp(recipe->zkey, entry->zkey) == 0;

@@ -23,7 +23,8 @@ static const char *run(struct synth_child c, const char *command)
 static void says(struct synth_child c, const char *command, const char *words)
 {
     const char *text = run(c, command);
-    check(strstr(text, words) != NULL && (*words != '\0' || *text == '\0'), "%s: \"%s\", not \"%s\"", command, text, words);
+    check(strstr(text, words) != NULL && (*words != '\0' || *text == '\0'), "%s: \"%s\", not \"%s\"", command, text,
+          words);
 }
 
 static void ends(void)
@@ -37,7 +38,8 @@ static void ends(void)
     check(strlen(end.words) < SYNTH_CHILD_WORDS, "%zu characters of last words", strlen(end.words));
     says(plain, "read x && exit 1; exit 0", "");        /* nothing to read */
     const char *none[] = {"/no/such/program", NULL};
-    check(synth_child_run(&(struct synth_child){.argv = none}, &end, &err) == -1 && strstr(err.text, "No such file"), "%s", err.text);
+    check(synth_child_run(&(struct synth_child){.argv = none}, &end, &err) == -1 && strstr(err.text, "No such file"),
+          "%s", err.text);
     says((struct synth_child){.folder = "/usr"}, "test $(pwd) = /usr", "");
     says((struct synth_child){.folder = "/no/such"}, "true", "No such file");
 }
@@ -47,10 +49,13 @@ static void limits(void)
     says((struct synth_child){.seconds = 0.3}, "echo waiting; sleep 100", "killed after its limit of 0.3 s: waiting");
     check(end.seconds < 10, "killed only after %.1f s", end.seconds);
     says((struct synth_child){.seconds = 0.3}, "exec >/dev/null 2>&1; while :; do :; done", "killed after");
-    says((struct synth_child){.seconds = 60, .memory = 64 << 20}, "python3 -c 'x = bytearray(512 << 20)'", "MemoryError");
+    says((struct synth_child){.seconds = 60, .memory = 64 << 20}, "python3 -c 'x = bytearray(512 << 20)'",
+         "MemoryError");
     says((struct synth_child){.seconds = 60}, "python3 -c 'x = bytearray(100 << 20)'", "");
-    check(end.max_rss > 100 << 20 && end.max_rss < 300 << 20, "%llu bytes of memory seen", (unsigned long long)end.max_rss);
-    says((struct synth_child){.seconds = 60, .file_bytes = 4096}, "exec head -c 100000 /dev/zero > \"$TMPDIR/big\"", "wrote more than 4096 bytes");
+    check(end.max_rss > 100 << 20 && end.max_rss < 300 << 20, "%llu bytes of memory seen",
+          (unsigned long long)end.max_rss);
+    says((struct synth_child){.seconds = 60, .file_bytes = 4096}, "exec head -c 100000 /dev/zero > \"$TMPDIR/big\"",
+         "wrote more than 4096 bytes");
     unlink(scratch_path("big"));
 }
 
@@ -59,7 +64,8 @@ static void no_orphans(void)
 {
     char command[256];
     int pid = 0;
-    snprintf(command, sizeof command, "sleep 1000 & echo $! > %s; [ -n \"$WAIT\" ] && wait; exit 0", scratch_path("pid"));
+    snprintf(command, sizeof command, "sleep 1000 & echo $! > %s; [ -n \"$WAIT\" ] && wait; exit 0",
+             scratch_path("pid"));
     for (int round = 0; round < 2; round++) {
         if (round == 1)
             setenv("WAIT", "1", 1);
@@ -94,7 +100,8 @@ static void descriptors(void)
     check(pread(second, text, sizeof text - 1, 0) == 6, "the second holds '%s'", text);
     says(c, "ls -l /proc/self/fd | grep -c memfd:secret && exit 1; exit 0", "");
     says(c, "ls /proc/self/fd | wc -l", "");
-    check(strcmp(end.words, "6") == 0, "it sees %s descriptors, not 0 to 2, two of ours and its own of the folder", end.words);
+    check(strcmp(end.words, "6") == 0, "it sees %s descriptors, not 0 to 2, two of ours and its own of the folder",
+          end.words);
     close(fd);
     close(second);
     close(secret);

@@ -30,17 +30,24 @@ static int scan(const char *text, size_t len, struct fmt_error *err)
 static void good_and_bad(void)
 {
     static const char *good[] = {
-        "0", "-0", "1", "-12", "1.5", "1e3", "1E-3", "0.0e+00", "true", "false", "null", "\"\"", "[]", "{}", " [ ] \r\n\t",
-        "{\"a\":1}", "{\"\":{}}", "[1,[2,[3]],{\"a\":[]}]", "{\"a\":{\"b\":[]},\"c\":2}", "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"",
+        "0", "-0", "1", "-12", "1.5", "1e3", "1E-3", "0.0e+00", "true", "false", "null", "\"\"", "[]", "{}",
+            " [ ] \r\n\t",
+        "{\"a\":1}", "{\"\":{}}", "[1,[2,[3]],{\"a\":[]}]", "{\"a\":{\"b\":[]},\"c\":2}",
+            "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"",
         "\"\\u0041\\ud83d\\ude00\"", "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"", "\"\xed\x9f\xbf\xf4\x8f\xbf\xbf\"",
         "123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890",
     };
     static const char *bad[] = {
-        "", " ", "-", "01", "-01", "1.", ".5", "1e", "1e+", "+1", "0x10", "tru", "nul", "True", "NaN", "Infinity", "\"", "\"\\",
-        "\"\\x41\"", "\"\\u12\"", "\"\\u12g4\"", "\"\\ud83d\"", "\"\\ud83dx\"", "\"\\ud83d\\u0041\"", "\"\\ude00\"", "\"\n\"",
-        "\"\x1f\"", "\"\x80\"", "\"\xc0\xaf\"", "\"\xe0\x80\x80\"", "\"\xed\xa0\x80\"", "\"\xf0\x80\x80\x80\"", "\"\xf4\x90\x80\x80\"",
-        "\"\xf8\x88\x80\x80\x80\"", "\"\xe2\x82\"", "[", "]", "[1", "[1,", "[1,]", "[,1]", "[1 2]", "[1}", "{", "}", "{1:2}",
-        "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{\"a\":1 \"b\":2}", "{\"a\" 1}", "{\"a\":1]", "{a:1}", "{'a':1}", "1 2", "[] []",
+        "", " ", "-", "01", "-01", "1.", ".5", "1e", "1e+", "+1", "0x10", "tru", "nul", "True", "NaN", "Infinity",
+            "\"", "\"\\",
+        "\"\\x41\"", "\"\\u12\"", "\"\\u12g4\"", "\"\\ud83d\"", "\"\\ud83dx\"", "\"\\ud83d\\u0041\"", "\"\\ude00\"",
+            "\"\n\"",
+        "\"\x1f\"", "\"\x80\"", "\"\xc0\xaf\"", "\"\xe0\x80\x80\"", "\"\xed\xa0\x80\"", "\"\xf0\x80\x80\x80\"",
+            "\"\xf4\x90\x80\x80\"",
+        "\"\xf8\x88\x80\x80\x80\"", "\"\xe2\x82\"", "[", "]", "[1", "[1,", "[1,]", "[,1]", "[1 2]", "[1}", "{", "}",
+            "{1:2}",
+        "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{\"a\":1 \"b\":2}", "{\"a\" 1}", "{\"a\":1]", "{a:1}", "{'a':1}", "1 2",
+            "[] []",
         "/* c */ 1", "// c\n1", "1,", "{\"a\":1,,\"b\":2}", "\xef\xbb\xbf{}", "[1,\v2]", "\f1",
     };
     struct fmt_error err;
@@ -81,7 +88,8 @@ static void tokens(void)
 {
     static const char doc[] = "{ \"k\\u0041\" : [ 90071992547409931234567890 , \"s\" ] }";
     static const struct { enum fmt_jsontext_kind kind; const char *text; } want[] = {
-        {FMT_JT_OBJECT, "{"}, {FMT_JT_KEY, "k\\u0041"}, {FMT_JT_ARRAY, "["}, {FMT_JT_NUMBER, "90071992547409931234567890"},
+        {FMT_JT_OBJECT, "{"}, {FMT_JT_KEY, "k\\u0041"}, {FMT_JT_ARRAY, "["},
+            {FMT_JT_NUMBER, "90071992547409931234567890"},
         {FMT_JT_STRING, "s"}, {FMT_JT_ARRAY_END, "]"}, {FMT_JT_OBJECT_END, "}"}, {FMT_JT_END, ""},
     };
     struct fmt_jsontext j;
@@ -95,13 +103,15 @@ static void tokens(void)
                memcmp(t.text, want[i].text, t.len) == 0, "token", want[i].text);
         if (t.kind == FMT_JT_KEY) {
             expect(fmt_jsontext_unescape(&t, out, sizeof out) == 2 && strcmp(out, "kA") == 0, "unescape", out);
-            expect(fmt_jsontext_unescape(&t, out, 3) == 2 && fmt_jsontext_unescape(&t, out, 2) == -1, "unescape", "room");
+            expect(fmt_jsontext_unescape(&t, out, 3) == 2 && fmt_jsontext_unescape(&t, out, 2) == -1, "unescape",
+                   "room");
         }
     }
     struct fmt_jsontext_token nul = {.text = "a\\u0000", .len = 7, .escaped = true};
     expect(fmt_jsontext_unescape(&nul, out, sizeof out) == -1, "unescape", "NUL");
     struct fmt_jsontext_token euro = {.text = "\\u20ac\\ud83d\\ude00", .len = 18, .escaped = true};
-    expect(fmt_jsontext_unescape(&euro, out, sizeof out) == 7 && strcmp(out, "\xe2\x82\xac\xf0\x9f\x98\x80") == 0, "unescape",
+    expect(fmt_jsontext_unescape(&euro, out, sizeof out) == 7 && strcmp(out, "\xe2\x82\xac\xf0\x9f\x98\x80") == 0,
+           "unescape",
            "surrogates");
 }
 

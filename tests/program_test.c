@@ -1,5 +1,5 @@
-/* synth/wasm, synth/build and synth/program: circom's witness programs, in process, against witnesses by snarkjs; what is
- * wrong with an input; programs that crash, loop and recurse; the cache under concurrent and interrupted builds. */
+/* synth/wasm, synth/build and synth/program: circom's witness programs, in process, against witnesses by snarkjs; what
+ * is wrong with an input; programs that crash, loop and recurse; the cache under concurrent and interrupted builds. */
 #include "tests/files.h"
 
 #include <signal.h>
@@ -54,7 +54,8 @@ static void same_as_snarkjs(const char *name)
     check(strcmp(info->curve->snarkjs_name, strchr(name, '_') + 1) == 0, "%s: curve %s", name, info->curve->name);
     check(info->circom[0] == 2, "%s: circom %u", name, info->circom[0]);
     snprintf(input, sizeof input, "%s", circuit_path(name, ".json"));
-    if (check(fmt_wtns_read(circuit_path(name, ".wtns"), info->curve, info->n_witness, want, &err) == 0, "%s", err.text) &&
+    if (check(fmt_wtns_read(circuit_path(name, ".wtns"), info->curve, info->n_witness, want, &err) == 0, "%s",
+              err.text) &&
         check(synth_input_read(&in, input, info->curve, 0, &err) == 0, "%s", err.text)) {
         for (int round = 0; round < 5; round++) {
             memset(got, 0xa5, bytes);
@@ -80,7 +81,8 @@ static void input_refused(struct synth_program *p, const char *text, const char 
     check(run_text(p, text, w, &err) == -1 && strstr(err.text, words), "%s: %s", text, err.text);
 }
 
-/* A job with x = 2^65 among ten good ones: it alone fails, with circom's message, and the others' witnesses are right. */
+/* A job with x = 2^65 among ten good ones: it alone fails, with circom's message, and the others' witnesses are
+ * right. */
 static void bad_among_good(struct synth_program *p)
 {
     static uint8_t first[512 * KRN_FR_BYTES], w[512 * KRN_FR_BYTES];
@@ -105,7 +107,8 @@ static void inputs(void)
     struct fmt_error err;
     struct synth_input in;
     uint8_t w[512 * KRN_FR_BYTES];
-    static const char names[] = "1,1,4,main.y\n2,2,4,main.ok\n3,3,4,main.lo\n4,4,4,main.hi\n5,5,4,main.x\n6,6,4,main.p[0]\n";
+    static const char names[] = "1,1,4,main.y\n2,2,4,main.ok\n3,3,4,main.lo\n"
+                                "4,4,4,main.hi\n5,5,4,main.x\n6,6,4,main.p[0]\n";
 
     if (!p)
         return;
@@ -115,8 +118,10 @@ static void inputs(void)
     input_refused(p, "{\"x\":[1,2],\"lo\":0,\"hi\":2}", "input signal 'x': 2 values, but the circuit takes 1");
     input_refused(p, "{\"x\":[],\"lo\":0,\"hi\":2}", "input signal 'x': 0 values, but the circuit takes 1");
     if (check(fmt_sym_parse(&sym, "sym", names, strlen(names), 208, &err) == 0, "%s", err.text) &&
-        check(synth_input_parse(&in, "input", "{\"x\":1}", 7, synth_program_info(p)->curve, 0, &err) == 0, "%s", err.text)) {
-        check(synth_program_run(p, &in, &sym, w, &err) == -1 && strstr(err.text, "missing: 'lo' (1) 'hi' (1)"), "%s", err.text);
+        check(synth_input_parse(&in, "input", "{\"x\":1}", 7, synth_program_info(p)->curve, 0, &err) == 0, "%s",
+              err.text)) {
+        check(synth_program_run(p, &in, &sym, w, &err) == -1 && strstr(err.text, "missing: 'lo' (1) 'hi' (1)"), "%s",
+              err.text);
         synth_input_free(&in);
         fmt_sym_close(&sym);
     }
@@ -131,7 +136,8 @@ static int assemble(char path[256])
     struct synth_child_end end;
     struct fmt_error err;
     snprintf(path, 256, "%s/odd.wasm", scratch());
-    return check(synth_child_run(&c, &end, &err) == 0 && synth_child_judge(&c, &end, "wat2wasm", &err) == 0, "%s", err.text);
+    return check(synth_child_run(&c, &end, &err) == 0 && synth_child_judge(&c, &end, "wat2wasm", &err) == 0, "%s",
+                 err.text);
 }
 
 static void odd_programs(void)
@@ -154,8 +160,10 @@ static void odd_programs(void)
     for (size_t i = 0; p && i < sizeof cases / sizeof *cases; i++) {
         snprintf(text, sizeof text, "{\"mode\":%d}", cases[i].mode);
         err.text[0] = '\0';
-        check(run_text(p, text, w, &err) == -1 && strstr(err.text, cases[i].words), "mode %d: %s", cases[i].mode, err.text);
-        check(run_text(p, "{\"mode\":0}", w, &err) == 0 && w[0] == 1 && w[32] == 7, "after mode %d: %s", cases[i].mode, err.text);
+        check(run_text(p, text, w, &err) == -1 && strstr(err.text, cases[i].words), "mode %d: %s", cases[i].mode,
+              err.text);
+        check(run_text(p, "{\"mode\":0}", w, &err) == 0 && w[0] == 1 && w[32] == 7, "after mode %d: %s", cases[i].mode,
+              err.text);
     }
     if (p) {
         check(run_text(p, "{\"mode\":8}", w, &err) == 0 && strcmp(synth_program_log(p), "mode is 8\n") == 0, "log: %s",
@@ -287,7 +295,8 @@ static void distrust(void)
     struct fmt_error err;
     snprintf(folder, sizeof folder, "%s/open", scratch());
     check(mkdir(folder, 0700) == 0 && chmod(folder, 0777) == 0, "%s", folder);
-    check(synth_build_program(circuit_path("mul2_bn128", ".wasm"), folder, &b, &err) == -1 && strstr(err.text, "others may write"),
+    check(synth_build_program(circuit_path("mul2_bn128", ".wasm"), folder, &b, &err) == -1 &&
+          strstr(err.text, "others may write"),
           "a cache folder open to all: %s", err.text);
 }
 
@@ -298,11 +307,13 @@ static void tools_missing(void)
     struct fmt_error err;
     snprintf(folder, sizeof folder, "%s/b", scratch());
     setenv("PATH", "/nowhere", 1);
-    check(synth_build_program(circuit_path("mul2_bn128", ".wasm"), folder, &b, &err) == -1 && strstr(err.text, "install wabt"), "%s",
+    check(synth_build_program(circuit_path("mul2_bn128", ".wasm"), folder, &b, &err) == -1 &&
+          strstr(err.text, "install wabt"), "%s",
           err.text);
     setenv("PATH", path, 1);
     setenv("PINWHEEL_CC", "no-such-cc", 1);
-    check(synth_build_program(circuit_path("mul2_bn128", ".wasm"), folder, &b, &err) == -1 && strstr(err.text, "no-such-cc"), "%s",
+    check(synth_build_program(circuit_path("mul2_bn128", ".wasm"), folder, &b, &err) == -1 &&
+          strstr(err.text, "no-such-cc"), "%s",
           err.text);
     unsetenv("PINWHEEL_CC");
     free(path);

@@ -1,4 +1,5 @@
-/* formats/sha256: the examples of FIPS 180-4, and every length around the block's border against coreutils' sha256sum. */
+/* formats/sha256: the examples of FIPS 180-4, and every length around the block's border against coreutils'
+ * sha256sum. */
 #include "formats/sha256.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* synth/recipe, synth/source, synth/external, synth/broken and synth/circuit: the same payload from an input, by program or by
- * command, as from snarkjs's witness; what goes wrong, said in words. */
+/* synth/recipe, synth/source, synth/external, synth/broken and synth/circuit: the same payload from an input, by
+ * program or by command, as from snarkjs's witness; what goes wrong, said in words. */
 #include "tests/files.h"
 
 #include <sys/stat.h>
@@ -27,7 +27,8 @@ static void same_payload(const char *what, const struct synth_circuit *c, const 
     size_t rows = (size_t)c->zkey.domain_size * KRN_FR_BYTES;
     if (check(want && got, "%s: %s", what, err.text))
         check(memcmp(want + c->place.w, got + c->place.w, (size_t)c->zkey.n_vars * KRN_FR_BYTES) == 0 &&
-              memcmp(want + c->place.a, got + c->place.a, rows) == 0 && memcmp(want + c->place.b, got + c->place.b, rows) == 0,
+              memcmp(want + c->place.a, got + c->place.a, rows) == 0 &&
+                  memcmp(want + c->place.b, got + c->place.b, rows) == 0,
               "%s: another payload than from snarkjs's witness", what);
 }
 
@@ -101,7 +102,8 @@ static void commands(void)
 /* The registry: what was written is read; what is bent is refused. */
 static void recipes(void)
 {
-    struct synth_recipe r = {.name = "a-b.c_1", .zkey = "/x/y.zkey", .r1cs = "/x/y.r1cs", .command = "c {input} \"{output}\"",
+    struct synth_recipe r = {.name = "a-b.c_1", .zkey = "/x/y.zkey", .r1cs = "/x/y.r1cs",
+                             .command = "c {input} \"{output}\"",
                              .folder = "/x", .reduce = true, .seconds = 7, .memory_mib = 99}, back;
     static const char *const bad[] = {"", ".", "..", "-x", "_x", "a/b", "a b", "a\nb", "\xc3\xa9",
                                       "1234567890123456789012345678901234567890123456789012345678901234"};
@@ -109,9 +111,11 @@ static void recipes(void)
     setenv("PINWHEEL_REGISTRY", scratch_path("deep/er"), 1);
     check(synth_recipe_read(&back, "a-b.c_1", &err) == 1, "a name that nobody registered");
     check(synth_recipe_write(&r, &err) == 0, "%s", err.text);
-    check(synth_recipe_read(&back, "a-b.c_1", &err) == 0 && memcmp(&r, &back, sizeof r) == 0, "not what was written: %s", err.text);
+    check(synth_recipe_read(&back, "a-b.c_1", &err) == 0 && memcmp(&r, &back, sizeof r) == 0,
+          "not what was written: %s", err.text);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        check(synth_recipe_check_name(bad[i], &err) == -1 && synth_recipe_read(&back, bad[i], &err) == -1, "name '%s' is taken", bad[i]);
+        check(synth_recipe_check_name(bad[i], &err) == -1 && synth_recipe_read(&back, bad[i], &err) == -1,
+              "name '%s' is taken", bad[i]);
     scratch_write("deep/er/bent.json", "{\"zkey\":\"/x\",\"color\":1}", 23);
     check(synth_recipe_read(&back, "bent", &err) == -1 && strstr(err.text, "color"), "%s", err.text);
     check(synth_recipe_remove("a-b.c_1", &err) == 0 && synth_recipe_remove("a-b.c_1", &err) == 1, "removal");
@@ -135,9 +139,11 @@ static void broken(void)
         return;
     w[2 * KRN_FR_BYTES] ^= 1;
     check(fmt_r1cs_check(&r, w, 1, &b, &err) == 1, "a changed witness holds");
-    check(synth_broken_fail(&r, &b, &sym, &err) == -1 && strstr(err.text, "constraint 0 of") && strstr(err.text, "1 (main.c)") &&
+    check(synth_broken_fail(&r, &b, &sym, &err) == -1 && strstr(err.text, "constraint 0 of") &&
+          strstr(err.text, "1 (main.c)") &&
           strstr(err.text, "2 (main.a)") && strstr(err.text, "3 (main.b)"), "%s", err.text);
-    check(synth_broken_fail(&r, &b, NULL, &err) == -1 && strstr(err.text, "over wires ") && !strstr(err.text, "main"), "%s", err.text);
+    check(synth_broken_fail(&r, &b, NULL, &err) == -1 && strstr(err.text, "over wires ") && !strstr(err.text, "main"),
+          "%s", err.text);
     fmt_sym_close(&sym);
     fmt_r1cs_close(&r);
 }
@@ -149,11 +155,13 @@ static void mismatch(void)
     struct synth_circuit c;
     struct synth_build b;
     char zkey[256];
-    if (!check(synth_build_program(circuit_path("mul2_bn128", ".wasm"), "build/test-cache", &b, &err) == 0, "%s", err.text))
+    if (!check(synth_build_program(circuit_path("mul2_bn128", ".wasm"), "build/test-cache", &b, &err) == 0, "%s",
+               err.text))
         return;
     snprintf(r.program, sizeof r.program, "%s", b.path);
     snprintf(zkey, sizeof zkey, "%s", circuit_path("range_bn128", "_final.zkey"));
-    check(synth_circuit_open(&c, zkey, NULL, &r, &err) == -1 && strstr(err.text, "4 values") && strstr(err.text, "208"), "%s", err.text);
+    check(synth_circuit_open(&c, zkey, NULL, &r, &err) == -1 && strstr(err.text, "4 values") &&
+          strstr(err.text, "208"), "%s", err.text);
     snprintf(zkey, sizeof zkey, "%s", circuit_path("mul2_bls12381", "_final.zkey"));
     check(synth_circuit_open(&c, zkey, NULL, &r, &err) == -1 && strstr(err.text, "BLS12-381"), "%s", err.text);
     snprintf(r.program, sizeof r.program, "/nowhere/x.so");

@@ -3,7 +3,8 @@
 
 #include "formats/sym.h"
 
-static const char text[] = "1,1,2,main.y\n2,2,2,main.x\n3,-1,2,main.gone\n4,3,1,main.sub.out[0]\n5,1,1,main.sub.y\n6,2,0,main.sub.in";
+static const char text[] = "1,1,2,main.y\n2,2,2,main.x\n3,-1,2,main.gone\n"
+                           "4,3,1,main.sub.out[0]\n5,1,1,main.sub.y\n6,2,0,main.sub.in";
 
 static int parse(const char *name, const void *bytes, size_t len, struct fmt_error *err)
 {
@@ -31,8 +32,10 @@ static void names(void)
 
     if (!check(fmt_sym_parse(&s, "sym", b.at, b.len, 5, &err) == 0, "%s", err.text))
         return;
-    check(is(fmt_sym_of(&s, 0), NULL) && is(fmt_sym_of(&s, 4), NULL) && is(fmt_sym_of(&s, 99), NULL), "a wire without a name has one");
-    check(is(fmt_sym_of(&s, 1), "main.y") && is(fmt_sym_of(&s, 2), "main.x") && is(fmt_sym_of(&s, 3), "main.sub.out[0]"), "names");
+    check(is(fmt_sym_of(&s, 0), NULL) && is(fmt_sym_of(&s, 4), NULL) && is(fmt_sym_of(&s, 99), NULL),
+          "a wire without a name has one");
+    check(is(fmt_sym_of(&s, 1), "main.y") && is(fmt_sym_of(&s, 2), "main.x") &&
+          is(fmt_sym_of(&s, 3), "main.sub.out[0]"), "names");
     while (fmt_sym_next(&s, &at, &n)) {
         check(count < 6 && is(n, all[count]), "name %zu", count);
         count++;

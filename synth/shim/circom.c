@@ -1,6 +1,6 @@
 /*
- * synth/shim/circom.c: the side of circom.h that is compiled together with circuit.c, the program as wasm2c of wabt 1.0.32
- * has written it (module name "circuit"), and the little of wasm2c's run-time library that such a program uses.
+ * synth/shim/circom.c: the side of circom.h that is compiled together with circuit.c, the program as wasm2c of wabt
+ * 1.0.32 has written it (module name "circuit"), and the little of wasm2c's run-time library that such a program uses.
  */
 #include "circom.h"
 
@@ -228,6 +228,7 @@ static void witness(void *c, uint32_t n, uint8_t *out)
 
 __attribute__((visibility("default"))) const struct program_table pinwheel_program = {
     .abi = PROGRAM_ABI, .instance_bytes = sizeof(circuit), .instantiate = instantiate, .discard = discard, .init = init,
-    .version = version, .field_limbs = field_limbs, .prime = prime, .input_size = input_size, .witness_size = witness_size,
+    .version = version, .field_limbs = field_limbs, .prime = prime, .input_size = input_size,
+    .witness_size = witness_size,
     .signal_size = signal_size, .set_signal = set_signal, .witness = witness,
 };

@@ -1,6 +1,7 @@
 /*
- * Witnesses in process beside node's: the least of several, reading the input file included on our side; node's program is
- * compiled and warm, and its values are parsed before. Circuits whose packages are not there (make deps) are left out.
+ * Witnesses in process beside node's: the least of several, reading the input file included on our side; node's program
+ * is compiled and warm, and its values are parsed before. Circuits whose packages are not there (make deps) are left
+ * out.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +17,8 @@ static const struct {
     int rounds;
 } circuits[] = {
     {"sorted16", "tests/data/cases/sorted16_bn128/sorted16.wasm", "tests/data/cases/sorted16_bn128/sorted16.json", 200},
-    {"merkle20", "tests/data/cases/merkle20o2_bn128/merkle20o2.wasm", "tests/data/cases/merkle20o2_bn128/merkle20o2.json", 50},
+    {"merkle20", "tests/data/cases/merkle20o2_bn128/merkle20o2.wasm",
+     "tests/data/cases/merkle20o2_bn128/merkle20o2.json", 50},
     {"authV2", "build/npm/keys/@rarimo_zkp-gen-iden3/assets/authV2/circuit.wasm", "tests/data/authV2.json", 10},
 };
 
@@ -68,7 +70,8 @@ int main(void)
     const struct synth_program_limits none = {0};
     int rc = 0;
 
-    printf("%-10s %10s %12s %12s %8s   witness, ms (least of several)\n", "circuit", "values", "in process", "node", "ratio");
+    printf("%-10s %10s %12s %12s %8s   witness, ms (least of several)\n", "circuit", "values", "in process", "node",
+           "ratio");
     for (size_t i = 0; i < sizeof circuits / sizeof *circuits; i++) {
         struct synth_build b;
         struct fmt_error err = {""};
