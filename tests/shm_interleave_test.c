@@ -127,11 +127,14 @@ struct actor {
 
 enum { ACTORS = 3 };
 
-/* On to a random instruction, and at times some single steps further. */
+/* On to the first of a few random instructions (the more, the shorter the way), and at times some single steps further. */
 static void burst(struct actor *a, uint64_t *rng) {
     const struct places *p = &places[a->kind];
-    if (random_below(rng, 4) != 0)
-        trace_until(&a->t, p->pc[random_below(rng, (uint64_t)p->n)], (int)random_below(rng, 2));
+    unsigned long stops[TRACE_MAX_STOPS];
+    int n = 1 << random_below(rng, 7);
+    for (int i = 0; i < n; i++)
+        stops[i] = p->pc[random_below(rng, (uint64_t)p->n)];
+    trace_until_any(&a->t, stops, n);
     if (random_below(rng, 2) != 0)
         trace_steps(&a->t, 1 + (long)random_below(rng, 16));
     check(!a->t.gone || a->t.code == 0, "a %s exits with %d", kinds[a->kind].name, a->t.code);
@@ -157,7 +160,7 @@ static void one_run(uint64_t *rng) {
     set_up();
     for (int i = 0; i < ACTORS; i++)
         start(&actors[i].t, actors[i].kind);
-    uint64_t victim = random_below(rng, ACTORS + 1), when = random_below(rng, 30);
+    uint64_t victim = random_below(rng, ACTORS + 1), when = random_below(rng, 60);
     for (uint64_t n = 0; n < MAX_BURSTS && any_left(actors); n++) {
         struct actor *a = &actors[random_below(rng, ACTORS)];
         if (n == when && victim < ACTORS && !actors[victim].t.gone)
