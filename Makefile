@@ -20,7 +20,7 @@ FLAGS.release := -O2
 FLAGS.asan := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 FLAGS.tsan := -O1 -fsanitize=thread
 CFLAGS := -std=c11 -D_GNU_SOURCE -g $(WARN) $(FLAGS.$(VARIANT)) -I. -pthread -fno-strict-aliasing \
-	-fPIC -fvisibility=hidden
+	-fPIC -fvisibility=hidden -fno-var-tracking-assignments
 LDFLAGS := -pthread $(filter -fsanitize%,$(FLAGS.$(VARIANT)))
 LIBS := -ljansson -luring -lnuma -lm
 ifneq ($(VARIANT),release)
@@ -32,9 +32,6 @@ endif
 ISA_adx := -mbmi2 -madx
 ISA_ifma := -mavx512f -mavx512dq -mavx512vl -mavx512bw -mavx512ifma -mbmi2 -madx
 isa = $(ISA_$(lastword $(subst _, ,$(basename $(notdir $(1))))))
-
-# The unrolled arithmetic is where optimisation pays, and where tracking variables for the debugger takes minutes.
-KERNEL_FLAGS := -fno-var-tracking $(if $(filter release,$(VARIANT)),-O3)
 
 libsrc = $(filter-out %/main.c,$(wildcard $(1)/*.c))
 obj = $(patsubst %.c,$(B)/%.o,$(1))
@@ -122,7 +119,7 @@ FORCE:
 
 $(B)/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(CFLAGS.$*) $(call isa,$<) $(if $(filter kernels/%,$<),$(KERNEL_FLAGS)) -MMD -MP -c $< -o $@
+	$(CC) $(CFLAGS) $(CFLAGS.$*) $(call isa,$<) $(if $(filter kernels/%,$<),$(if $(filter release,$(VARIANT)),-O3)) -MMD -MP -c $< -o $@
 $(B)/gpud/main.o: $(B)/flags.cuda
 
 $(B)/%.cu.o: %.cu $(B)/flags.nvcc
