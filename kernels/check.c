@@ -5,6 +5,7 @@
 
 #include "kernels/ec.h"
 #include "kernels/parallel.h"
+#include "kernels/sum.h"
 
 /* ---- scalars ---- */
 
@@ -56,6 +57,7 @@ IS_GOOD(bls381_g2)
 
 struct scan {
     is_good_fn *is_good;
+    const struct sum_ops *ops;          /* what it can say of many points at once comes first */
     const uint8_t *points;
     size_t bytes, n;                    /* of one point; how many */
     size_t first_bad[KRN_MAX_THREADS];  /* of each part; n where it has none */
@@ -64,9 +66,11 @@ struct scan {
 static void scan_part(void *ctx, unsigned i, unsigned n)
 {
     struct scan *s = ctx;
-    size_t end = krn_part(s->n, i + 1, n);
+    size_t j = krn_part(s->n, i, n), end = krn_part(s->n, i + 1, n);
     s->first_bad[i] = s->n;
-    for (size_t j = krn_part(s->n, i, n); j < end; j++) {
+    if (s->ops->lead != NULL)
+        j += s->ops->lead(s->points + j * s->bytes, end - j);
+    for (; j < end; j++) {
         if (!s->is_good(s->points + j * s->bytes)) {
             s->first_bad[i] = j;
             return;
@@ -74,9 +78,10 @@ static void scan_part(void *ctx, unsigned i, unsigned n)
     }
 }
 
-static size_t first_bad(is_good_fn *is_good, const uint8_t *points, size_t bytes, size_t n, unsigned threads)
+static size_t first_bad(is_good_fn *is_good, const struct sum_ops *ops, const uint8_t *points, size_t n,
+                        unsigned threads)
 {
-    struct scan s = {.is_good = is_good, .points = points, .bytes = bytes, .n = n};
+    struct scan s = {.is_good = is_good, .ops = ops, .points = points, .bytes = ops->point_bytes, .n = n};
     for (int i = 0; i < KRN_MAX_THREADS; i++)
         s.first_bad[i] = n;
     krn_parallel(threads, scan_part, &s);
@@ -88,12 +93,14 @@ static size_t first_bad(is_good_fn *is_good, const uint8_t *points, size_t bytes
 
 size_t krn_g1_first_bad(const struct krn_curve *c, const uint8_t *points, size_t n, unsigned threads)
 {
-    return first_bad(c->id == KRN_BN254 ? bn254_g1_is_good : bls381_g1_is_good, points, 2 * c->fq_bytes, n, threads);
+    return first_bad(c->id == KRN_BN254 ? bn254_g1_is_good : bls381_g1_is_good, sum_ops(c->id, 1, krn_cpu_isa()), points,
+                     n, threads);
 }
 
 size_t krn_g2_first_bad(const struct krn_curve *c, const uint8_t *points, size_t n, unsigned threads)
 {
-    return first_bad(c->id == KRN_BN254 ? bn254_g2_is_good : bls381_g2_is_good, points, 4 * c->fq_bytes, n, threads);
+    return first_bad(c->id == KRN_BN254 ? bn254_g2_is_good : bls381_g2_is_good, sum_ops(c->id, 2, krn_cpu_isa()), points,
+                     n, threads);
 }
 
 /* ---- base-field elements ---- */

@@ -149,6 +149,17 @@ KRN_FN __mmask8 lanes_equal_mask(const lanes_v *a, const lanes_v *b, const int n
     return _mm512_testn_epi64_mask(any, any);
 }
 
+/* Lanes below p. */
+KRN_FN __mmask8 lanes_below_mask(const lanes_v *a, const struct lanes_prime *m, const int n)
+{
+    lanes_v t[LANES_LIMBS_MAX];
+    KRN_UNROLL
+    for (int j = 0; j < n; j++)
+        t[j] = _mm512_sub_epi64(a[j], lanes_set(m->p[j]));
+    lanes_carry(t, t, n);
+    return _mm512_movepi64_mask(t[n - 1]);
+}
+
 /* t[0 .. 2n) = a * b, limbs unreduced: below 2^57, so that a few of these can be added and subtracted. */
 KRN_FN void lanes_wide_mul(lanes_v *t, const lanes_v *a, const lanes_v *b, const int n)
 {

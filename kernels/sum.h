@@ -48,6 +48,9 @@ struct sum_ops {
     void (*take)(uint8_t *arena, const struct sum_source *src, struct sum_pair *pairs, size_t n);
     /* The iden3 bytes of an arena's point. */
     void (*leave)(uint8_t *point, const uint8_t *arena, uint32_t index);
+    /* How many of n points (iden3 bytes) lead the list that are known to be on the curve or infinity, with coordinates
+     * below q; a twin may stop early. NULL: it knows nothing. */
+    size_t (*lead)(const uint8_t *points, size_t n);
 };
 
 /* group: 1 or 2 for G1 or G2. */

@@ -515,12 +515,73 @@ static void L(leave)(uint8_t *point, const uint8_t *arena, uint32_t index)
     memcpy(point + sizeof y, y, sizeof y);
 }
 
+/* ---- checking ---- */
+
+/* All lanes one element of the base field, as its words are. */
+KRN_FN void L(same)(lanes_v *r, const EC_BASE *a)
+{
+    lanes_v w[B(limbs)];
+    for (int k = 0; k < B(limbs); k++)
+        w[k] = lanes_set(a->l[k]);
+    lanes_from_words(r, w, B(limbs), N);
+}
+
+/* y^2 = x^3 + b for x R and y R: x^3 comes as x^3 R^3 / S^2, so y^2 R^2 / S is multiplied by R, and b R by R^2. */
+KRN_FN __mmask8 L(on_curve)(POINTS *p, COORD b, const lanes_v *r, const struct lanes_prime *m)
+{
+    COORD left, right;
+    L(sqr)(left, p->y, m);
+    L(sqr)(right, p->x, m);
+    L(mul)(right, right, p->x, m);
+    KRN_UNROLL
+    for (int i = 0; i < DEGREE; i++) {
+        MUL(left[i], left[i], r, m);
+        lanes_reduce(left[i], left[i], m, N);
+        lanes_add(right[i], right[i], b[i], N);
+        lanes_reduce(right[i], right[i], m, N);
+    }
+    return L(equal_mask)(left, right);
+}
+
+static size_t L(lead)(const uint8_t *points, size_t n)
+{
+    const struct lanes_prime m = lanes_prime_of(B(modulus)().l, B(limbs), B(np0)(), N);
+    const KRN_PASTE(EC, affine) curve = {.x = KRN_PASTE(EC, b)()};
+    EC_BASE one = B(one)(), b_words[DEGREE];
+    COORD b;
+    lanes_v r[N];
+    memcpy(b_words, &curve.x, sizeof b_words);
+    L(same)(r, &one);
+    for (int i = 0; i < DEGREE; i++) {
+        L(same)(b[i], &b_words[i]);
+        MUL(b[i], b[i], r, &m);
+        MUL(b[i], b[i], r, &m);
+        lanes_reduce(b[i], b[i], &m, N);
+    }
+    size_t done = 0;
+    for (; n - done >= LANES; done += LANES) {
+        const uint8_t *at[LANES];
+        POINTS p;
+        for (size_t i = 0; i < LANES; i++)
+            at[i] = points + (done + i) * L(bytes);
+        L(load_coord)(p.x, at, 0);
+        L(load_coord)(p.y, at, L(bytes) / 2);
+        __mmask8 good = L(on_curve)(&p, b, r, &m) | (L(zero_mask)(p.x) & L(zero_mask)(p.y));
+        for (int i = 0; i < DEGREE; i++)
+            good &= lanes_below_mask(p.x[i], &m, N) & lanes_below_mask(p.y[i], &m, N);
+        if (good != 0xff)
+            break;
+    }
+    return done;
+}
+
 static const struct sum_ops L(ops) = {
     .point_bytes = L(bytes),
     .scratch_bytes = sizeof(struct L(step)) / STEP,
     .add = L(add),
     .take = L(take),
     .leave = L(leave),
+    .lead = L(lead),
 };
 
 #undef L
