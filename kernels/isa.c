@@ -3,10 +3,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum krn_isa krn_cpu_isa(void)
+static int is_portable_forced(void)
 {
     const char *forced = getenv("PINWHEEL_CPU_ISA");
-    if (forced != NULL && strcmp(forced, "portable") == 0)
+    return forced != NULL && strcmp(forced, "portable") == 0;
+}
+
+int krn_cpu_has_adx(void)
+{
+#ifdef __x86_64__
+    return !is_portable_forced() && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("adx");
+#else
+    return 0;
+#endif
+}
+
+enum krn_isa krn_cpu_isa(void)
+{
+    if (is_portable_forced())
         return KRN_ISA_PORTABLE;
 #ifdef __x86_64__
     /* What the Makefile's ISA_ifma lets the compiler use. */

@@ -10,4 +10,7 @@ enum krn_isa { KRN_ISA_PORTABLE = 0, KRN_ISA_IFMA = 1 };
  * rest; results are the same bytes. Asked anew at each call. */
 enum krn_isa krn_cpu_isa(void);
 
+/* Whether files compiled for BMI2 and ADX may run; under the same variable. */
+int krn_cpu_has_adx(void);
+
 #endif

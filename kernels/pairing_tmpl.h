@@ -1,5 +1,5 @@
 /*
- * kernels/pairing_tmpl.h: what the pairings of both curves share, written once. kernels/pairing.c includes this file
+ * kernels/pairing_tmpl.h: what the pairings of both curves share, written once. kernels/pairing.h includes this file
  * with
  *
  *   PAIRING prefix, e.g. bn254    PAIRING_X |x| of the curve's family    PAIRING_LOOP digits of the Miller loop
@@ -13,7 +13,7 @@
 /* ---- endomorphisms ---- */
 
 /* psi = twist o Frobenius o untwist. */
-static void T(psi_affine)(T(g2_affine) *r, const T(g2_affine) *a)
+KRN_FN_CALL void T(psi_affine)(T(g2_affine) *r, const T(g2_affine) *a)
 {
     const T(fq2) psi_x = PAIRING_PSI_X, psi_y = PAIRING_PSI_Y;
     T(fq2_conj)(&r->x, &a->x);
@@ -22,7 +22,7 @@ static void T(psi_affine)(T(g2_affine) *r, const T(g2_affine) *a)
     T(fq2_mul)(&r->y, &r->y, &psi_y);
 }
 
-static void T(psi)(T(g2_xyzz) *r, const T(g2_xyzz) *a)
+KRN_FN_CALL void T(psi)(T(g2_xyzz) *r, const T(g2_xyzz) *a)
 {
     const T(fq2) psi_x = PAIRING_PSI_X, psi_y = PAIRING_PSI_Y;
     T(fq2_conj)(&r->x, &a->x);
@@ -34,7 +34,7 @@ static void T(psi)(T(g2_xyzz) *r, const T(g2_xyzz) *a)
 }
 
 /* |x| a */
-static void T(g2_mul_x)(T(g2_xyzz) *r, const T(g2_affine) *a)
+KRN_FN_CALL void T(g2_mul_x)(T(g2_xyzz) *r, const T(g2_affine) *a)
 {
     T(g2_set_inf)(r);
     for (int i = 63; i >= 0; i--) {
@@ -58,7 +58,7 @@ typedef struct {
 
 /* r = 2 r and the tangent at r. Costello, Lange, Naehrig 2010, section 5, in the order of Aranha et al. 2013 (eprint
  * 2013/722), section 4. */
-static void T(line_dbl)(T(line) *l, T(g2_homogeneous) *r)
+KRN_FN_CALL void T(line_dbl)(T(line) *l, T(g2_homogeneous) *r)
 {
     const KRN_PASTE(PAIRING, fq) half = PAIRING_HALF;
     const T(fq2) b2 = PAIRING_B2;
@@ -95,7 +95,7 @@ static void T(line_dbl)(T(line) *l, T(g2_homogeneous) *r)
 }
 
 /* r = r + q and the line through both; same sources. */
-static void T(line_add)(T(line) *l, T(g2_homogeneous) *r, const T(g2_affine) *q)
+KRN_FN_CALL void T(line_add)(T(line) *l, T(g2_homogeneous) *r, const T(g2_affine) *q)
 {
     T(fq2) theta, lambda, c, d, e, f, g, h, t;
     T(fq2_mul)(&theta, &q->y, &r->z);
@@ -124,7 +124,7 @@ static void T(line_add)(T(line) *l, T(g2_homogeneous) *r, const T(g2_affine) *q)
 }
 
 /* f = f l(p) */
-static void T(mul_line)(T(fq12) *f, const T(line) *l, const T(g1_affine) *p)
+KRN_FN_CALL void T(mul_line)(T(fq12) *f, const T(line) *l, const T(g1_affine) *p)
 {
     T(fq2) y, x;
     T(fq2_mul_base)(&y, &l->at_y, &p->y);
@@ -142,7 +142,7 @@ typedef struct {
     T(g2_homogeneous) r;
 } T(pair);
 
-static void T(step_add)(T(fq12) *f, T(pair) *pair, const T(g2_affine) *q)
+KRN_FN_CALL void T(step_add)(T(fq12) *f, T(pair) *pair, const T(g2_affine) *q)
 {
     T(line) l;
     T(line_add)(&l, &pair->r, q);
@@ -150,7 +150,7 @@ static void T(step_add)(T(fq12) *f, T(pair) *pair, const T(g2_affine) *q)
 }
 
 /* Fills pairs with those that have no infinity; returns how many. */
-static size_t T(start_pairs)(T(pair) pairs[PAIRING_MAX], const T(g1_affine) *p, const T(g2_affine) *q, size_t n)
+KRN_FN_CALL size_t T(start_pairs)(T(pair) pairs[PAIRING_MAX], const T(g1_affine) *p, const T(g2_affine) *q, size_t n)
 {
     size_t used = 0;
     for (size_t i = 0; i < n; i++) {
@@ -169,7 +169,7 @@ static size_t T(start_pairs)(T(pair) pairs[PAIRING_MAX], const T(g1_affine) *p, 
 }
 
 /* f = product of the Miller functions of all pairs: the squarings are shared. */
-static void T(miller_loop)(T(fq12) *f, T(pair) *pairs, size_t n)
+KRN_FN_CALL void T(miller_loop)(T(fq12) *f, T(pair) *pairs, size_t n)
 {
     static const int8_t digits[] = PAIRING_LOOP;
     *f = T(fq12_one)();
@@ -189,7 +189,7 @@ static void T(miller_loop)(T(fq12) *f, T(pair) *pairs, size_t n)
 /* ---- final exponentiation, first part ---- */
 
 /* f^((q^6 - 1)(q^2 + 1)), an element of the cyclotomic subgroup. */
-static void T(easy_part)(T(fq12) *r, const T(fq12) *f)
+KRN_FN_CALL void T(easy_part)(T(fq12) *r, const T(fq12) *f)
 {
     T(fq12) t, u;
     T(fq12_inv)(&t, f);

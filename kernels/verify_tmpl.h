@@ -1,5 +1,5 @@
 /*
- * kernels/verify_tmpl.h: the verifier of one curve, written once. kernels/verify.c includes this file with
+ * kernels/verify_tmpl.h: the verifier of one curve, written once. kernels/verify_isa.h includes this file with
  *
  *   VERIFY prefix, e.g. bn254    VERIFY_FR its scalar field
  *

@@ -33,6 +33,12 @@ int main(void)
     struct vectors v;
     const char *name;
 
+#ifdef __ADX__
+    if (!__builtin_cpu_supports("adx") || !__builtin_cpu_supports("bmi2")) {
+        puts("this processor has no ADX");
+        return 77;
+    }
+#endif
     vectors_open(&v, "tests/data/field.txt");
     while ((name = vectors_next(&v)) != NULL) {
         const char *kind = strchr(kinds, *vectors_word(&v));

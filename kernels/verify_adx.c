@@ -1,0 +1,2 @@
+#define KRN_VERIFY krn_verify_adx
+#include "kernels/verify_isa.h"

@@ -1,0 +1,26 @@
+/*
+ * kernels/verify_isa.h: the verifier, compiled once for each instruction set by a file that includes this one after
+ * #define KRN_VERIFY, the name it gets; kernels/verify.c chooses. No include guard.
+ */
+#include <string.h>
+
+#include "kernels/krn.h"
+#include "kernels/pairing.h"
+
+enum { PUBLICS_AT_ONCE = 32 };
+
+#define VERIFY bn254
+#define VERIFY_FR bn254_fr
+#include "kernels/verify_tmpl.h"
+
+#define VERIFY bls381
+#define VERIFY_FR bls381_fr
+#include "kernels/verify_tmpl.h"
+
+enum krn_result KRN_VERIFY(const struct krn_vk *vk, const uint8_t *publics, const struct krn_proof *proof);
+
+/* As many publics as the key asks for. */
+enum krn_result KRN_VERIFY(const struct krn_vk *vk, const uint8_t *publics, const struct krn_proof *proof)
+{
+    return vk->curve == KRN_BN254 ? bn254_verify(vk, publics, proof) : bls381_verify(vk, publics, proof);
+}
