@@ -115,7 +115,8 @@ static void measure(void *ctx, unsigned i, unsigned n)
     memset(lengths, 0, sizeof m->workers[i].lengths);
     for (size_t k = krn_part(m->count, i, n); k < krn_part(m->count, i + 1, n); k++) {
         magnitude(&s, &m->order, m->scalars + KRN_FR_BYTES * k);
-        m->length[k] = (uint8_t)bit_length(&s);
+        unsigned length = bit_length(&s);
+        m->length[k] = (uint8_t)(length <= MAX_LENGTH ? length : 0);
         lengths[m->length[k]]++;
     }
 }
@@ -182,6 +183,8 @@ static void plan_order(struct krn_msm *m, unsigned threads)
     }
 }
 
+/* Scalars may lie where another process writes, and change after they were measured. One that grew counts as 0: the sum
+ * is wrong then, but no digit is larger than its window. */
 static void recode(void *ctx, unsigned i, unsigned n)
 {
     struct krn_msm *m = ctx;
@@ -193,6 +196,8 @@ static void recode(void *ctx, unsigned i, unsigned n)
         struct recoded *s = &m->recoded[to];
         uint64_t carry = 0;
         int negative = magnitude(s, &m->order, m->scalars + KRN_FR_BYTES * k);
+        if (bit_length(s) > m->length[k])
+            memset(s, 0, sizeof *s);
         for (int j = 0; j < WORDS; j++)
             s->w[j] = limbs_addc(s->w[j], m->offset.w[j], &carry);
         s->w[WORDS - 1] |= (uint64_t)negative << 63;
