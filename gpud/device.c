@@ -8,7 +8,7 @@
 #include "gpud/log.h"
 #include "gpud/pin.h"
 #include "gpud/prove.h"
-#include "gpud/result.h"
+#include "gpud/receipt.h"
 #include "shm/host.h"
 
 /* ---- start and end ---- */
@@ -104,7 +104,7 @@ static void discard(struct gpud_device *d, struct shm_slot_ref slot) {
 static bool accept(struct gpud_device *d, struct gpud_flight *f) {
     struct shm_region *r = d->work->region;
     struct gpud_error err;
-    bool known = shm_job_find(r, f->desc.job, &f->job) == 0 && r->jobs[f->job.index].circuit == f->desc.circuit;
+    bool known = shm_job_find(r, f->desc.job, &f->job) == 0 && gpud_receipt_circuit(d->work, f->job) == f->desc.circuit;
     if (!known || shm_job_proving(r, f->job)) {
         discard(d, f->slot);    /* cancelled meanwhile, as a rule */
         return false;
@@ -174,7 +174,7 @@ static void record(struct gpud_device *d, const struct gpud_flight *f, const str
         .msm_b2_us = us(t->msm_b2), .msm_l_us = us(t->msm_l), .msm_h_us = us(t->msm_h), .finish_us = us(t->finish),
         .verify_us = us(p->verify),
     };
-    gpud_result_write(r, f->job.index, &p->proof, f->publics, job->n_public);
+    gpud_receipt_write(d->work, f->job, f->desc.circuit, &p->proof, f->publics);
 }
 
 static void log_times(const struct gpud_device *d, uint64_t id, const char *circuit, const struct shm_job_times *t) {

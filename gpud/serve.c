@@ -2,11 +2,12 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "formats/snarkjs.h"
 #include "gpud/log.h"
-#include "gpud/result.h"
+#include "gpud/receipt.h"
 #include "gpud/status.h"
 #include "shm/job.h"
 
@@ -51,6 +52,7 @@ static void submit(struct gpud_daemon *d, struct gpud_conn *c, const struct gpud
     }
     struct fmt_json *j = fmt_json_object();
     fmt_json_set_int(j, "id", (int64_t)shm_job_id(&d->region, ref));
+    gpud_receipt_open(&d->work, ref, job.circuit);
     gpud_sock_reply(&d->sock, c, j, -1);
     gpud_workers_ring(&d->workers);
 }
@@ -83,24 +85,32 @@ static struct fmt_json *times_json(const struct shm_job_times *t) {
     return j;
 }
 
-static struct fmt_json *done_json(struct gpud_daemon *d, uint64_t id, uint32_t index) {
-    const struct shm_job *job = &d->region.jobs[index];
-    uint32_t circuit = job->circuit;
-    if (circuit >= GPUD_MAX_CIRCUITS || !d->circuits[circuit].open) return NULL;
-    const struct gpud_circuit *c = &d->circuits[circuit];
-    struct krn_proof proof;
-    memcpy(&proof, shm_region_result(&d->region, index), sizeof proof);
-    const uint8_t *publics = gpud_result_publics(&d->region, index);
+static struct fmt_json *done_json(const struct gpud_daemon *d, uint64_t id, const struct gpud_result *result,
+                                  const struct shm_job_times *times) {
+    const struct gpud_circuit *c = &d->circuits[result->circuit];
     struct fmt_json *j = fmt_json_object();
     int rc = fmt_json_set_int(j, "id", (int64_t)id) | fmt_json_set_string(j, "state", "done") |
              fmt_json_set_string(j, "circuit", c->spec.name) |
              fmt_json_set_string(j, "curve", c->zkey.curve->snarkjs_name) |
-             fmt_json_set(j, "proof", fmt_json_from_proof(c->zkey.curve, &proof)) |
-             fmt_json_set(j, "public", fmt_json_from_public(publics, c->zkey.n_public)) |
-             fmt_json_set(j, "times_us", times_json(&job->times));
+             fmt_json_set(j, "proof", fmt_json_from_proof(c->zkey.curve, &result->proof)) |
+             fmt_json_set(j, "public", fmt_json_from_public(result->publics, c->zkey.n_public)) |
+             fmt_json_set(j, "times_us", times_json(times));
     if (rc == 0) return j;
     fmt_json_free(j);
     return NULL;
+}
+
+static void deliver(struct gpud_daemon *d, struct gpud_conn *c, uint64_t id, struct shm_job_ref ref) {
+    struct gpud_result result;
+    struct gpud_error err;
+    struct shm_job_times times = d->region.jobs[ref.index].times;
+    if (gpud_receipt_read(&d->work, ref, &result, &err)) {
+        gpud_log("job %llu is not released: %s", (unsigned long long)id, err.text);
+        gpud_sock_refuse(&d->sock, c, GPUD_CODE_FAILED, "job %llu: %s", (unsigned long long)id, err.text);
+        return;
+    }
+    gpud_sock_reply(&d->sock, c, done_json(d, id, &result, &times), -1);
+    free(result.publics);
 }
 
 /* The text of a failed job, ended within its field whatever wrote there. */
@@ -132,7 +142,7 @@ static bool answer(struct gpud_daemon *d, struct gpud_conn *c, bool at_once) {
         return true;
     case SHM_JOB_DONE:
         atomic_store(&job->fetched, 1);
-        gpud_sock_reply(&d->sock, c, done_json(d, id, ref.index), -1);
+        deliver(d, c, id, ref);
         return true;
     default:
         if (!at_once) return false;
@@ -209,6 +219,7 @@ static void hello(struct gpud_daemon *d, struct gpud_conn *c, const struct gpud_
         gpud_sock_refuse(&d->sock, c, GPUD_CODE_UNKNOWN, "process %d is not peer %u", c->pid, req->peer);
         return;
     }
+    c->keep = true;
     struct fmt_json *j = fmt_json_object();
     fmt_json_set_int(j, "peer", req->peer);
     gpud_sock_reply(&d->sock, c, j, shm_waiter_eventfd(d->waiter));

@@ -14,7 +14,13 @@ int gpud_work_open(struct gpud_work *w, struct shm_region *region, const struct 
     w->fixed = fixed;
     w->own_eventfd = -1;
     w->suspects = calloc(region->n_jobs, sizeof *w->suspects);
-    if (!w->suspects) return gpud_fail(err, "no memory for %u jobs", region->n_jobs);
+    w->receipts = calloc(region->n_jobs, sizeof *w->receipts);
+    if (!w->suspects || !w->receipts) {
+        free(w->suspects);
+        free(w->receipts);
+        w->suspects = NULL;
+        return gpud_fail(err, "no memory for %u jobs", region->n_jobs);
+    }
     pthread_mutex_init(&w->lock, NULL);
     pthread_mutex_init(&w->results, NULL);
     pthread_cond_init(&w->kicked, NULL);
@@ -27,6 +33,7 @@ void gpud_work_close(struct gpud_work *w) {
     pthread_mutex_destroy(&w->results);
     pthread_cond_destroy(&w->kicked);
     free(w->suspects);
+    free(w->receipts);
     w->suspects = NULL;
 }
 

@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 
+#include "formats/sha256.h"
 #include "gpud/circuit.h"
 #include "gpud/plan.h"
 #include "gpud/random.h"
@@ -21,12 +22,20 @@ struct gpud_suspect {
     uint64_t digest;    /* of the payload then */
 };
 
+/* What this daemon knows of a job, whatever the region says: see gpud/receipt.h. */
+struct gpud_receipt {
+    uint64_t job;       /* id; 0: none */
+    uint32_t circuit;
+    char digest[FMT_SHA256_TEXT];       /* of its result; empty: this daemon has made none */
+};
+
 struct gpud_work {
     struct shm_region *region;
     const struct krn_backend *backend;
     struct gpud_circuit *circuits;      /* GPUD_MAX_CIRCUITS, by catalogue index */
     const struct gpud_blinding *fixed;  /* test hook, or NULL */
     struct gpud_suspect *suspects;      /* by job index */
+    struct gpud_receipt *receipts;      /* by job index; guarded by results */
     int own_eventfd;                    /* the main thread's waiter's, or -1 */
 
     pthread_mutex_t lock;               /* guards kicks, stop, failure */
@@ -39,7 +48,7 @@ struct gpud_work {
     pthread_mutex_t results;            /* a result is written and its job settled, or the job is cancelled, not both */
 };
 
-/* suspects has room for the region's jobs. 0, or -1 with err. */
+/* 0, or -1 with err. */
 int gpud_work_open(struct gpud_work *w, struct shm_region *region, const struct krn_backend *backend,
                    struct gpud_circuit *circuits, const struct gpud_blinding *fixed, struct gpud_error *err);
 void gpud_work_close(struct gpud_work *w);
