@@ -132,7 +132,7 @@ static void start_worker(struct gpud_workers *w, uint32_t seat, uint64_t now) {
     pid_t pid;
     int rc = spawn(w, s->node, &pid);
     if (rc == 0) {
-        sit_down(w, add_member(w, pid, sys_pidfd_open(pid), true), seat);   /* never full: a seat has room */
+        sit_down(w, add_member(w, pid, sys_pidfd_open(pid), true), seat);   /* never full: see has_room_for_peer */
         return;
     }
     snprintf(w->last_death, sizeof w->last_death, "cannot start %.100s: %s", w->program, strerror(rc));
@@ -246,9 +246,16 @@ static int member_of_child(const struct gpud_workers *w, int pid) {
     return -1;
 }
 
+/* Room for an entry of the peer table that is none of our children; the rest is for the children. */
+static bool has_room_for_peer(const struct gpud_workers *w) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < w->n_members; i++) n += w->members[i].used && !w->members[i].child;
+    return n < w->region->n_peers;
+}
+
 /* A worker of an earlier daemon sits down where a seat of its node is empty; a foreign one, or one too many, stands. */
 static void adopt(struct gpud_workers *w, uint32_t peer, int pid, int pidfd) {
-    int member = add_member(w, pid, pidfd, false);
+    int member = has_room_for_peer(w) ? add_member(w, pid, pidfd, false) : -1;
     if (member < 0) {
         if (pidfd >= 0) close(pidfd);
         return;
@@ -305,8 +312,12 @@ static void see_job(struct gpud_workers *w, struct gpud_member *m, uint64_t now,
 
 uint64_t gpud_workers_scan(struct gpud_workers *w, bool all_alive) {
     uint64_t now = shm_host_now_ns(), again_ns = UINT64_MAX;
-    for (uint32_t i = 0; i < w->n_members; i++)
-        if (w->members[i].used) see_leave(w, &w->members[i]);
+    for (uint32_t i = 0; i < w->n_members; i++) {
+        struct gpud_member *m = &w->members[i];
+        if (!m->used) continue;
+        see_leave(w, m);
+        if (!m->child && m->peer < 0 && m->pidfd < 0) gpud_workers_died(w, i);      /* it has left, and no pidfd will tell */
+    }
     for (uint32_t i = 0; i < w->region->n_peers; i++) see_peer(w, i);
     for (uint32_t i = 0; i < w->n_members; i++) {
         struct gpud_member *m = &w->members[i];

@@ -390,7 +390,8 @@ enum shm_job_state shm_job_state(struct shm_region *r, struct shm_job_ref ref) {
     if (ref.index >= r->n_jobs)
         return SHM_JOB_FREE;
     shm_ctl c = shm_load_acq(&r->jobs[ref.index].ctl);  /* pairs with the move: the result or error is whole */
-    return shm_ctl_gen(c) == ref.gen ? (enum shm_job_state)shm_ctl_state(c) : SHM_JOB_FREE;
+    bool known = shm_ctl_gen(c) == ref.gen && shm_ctl_state(c) < SHM_JOB_STATES;
+    return known ? (enum shm_job_state)shm_ctl_state(c) : SHM_JOB_FREE;
 }
 
 void shm_job_count(struct shm_region *r, uint32_t counts[SHM_JOB_STATES]) {

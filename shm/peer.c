@@ -82,10 +82,12 @@ int shm_peer_pidfd(struct shm_region *r, uint32_t peer) {
     int code = fd >= 0 ? 0 : -errno;
     /* Alive at this later moment means that it was alive when the pid was looked up: it is the right process. */
     int lives = shm_peer_lives(r, peer);
-    if (lives == 1 && fd >= 0)
+    if (lives == 1 && fd >= 0 && pid != (int)getpid())
         return fd;
     if (fd >= 0)
         close(fd);
+    if (lives == 1 && pid == (int)getpid())     /* a worker that says so is another one, or lies */
+        return -EREMOTE;
     if (lives < 0)
         return lives;
     return lives == 0 ? -ESRCH : code == -ESRCH ? -EREMOTE : code;
