@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <poll.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,11 +32,17 @@ uint32_t shm_bell_read(const struct shm_bell *bell) {
     return shm_load_acq(&((struct shm_bell *)(uintptr_t)bell)->value);  /* pairs with the add: sees what it announces */
 }
 
+/* What the other side passed may be anything, a pipe that is full too: the ringer must not hang in it. */
+static bool takes_bytes(int fd) {
+    struct pollfd p = {.fd = fd, .events = POLLOUT};
+    return poll(&p, 1, 0) == 1 && (p.revents & POLLOUT);
+}
+
 static void wake(struct shm_bell *bell, uint32_t how, int efd) {
     const uint64_t one = 1;
     if (how == SHM_BELL_FUTEX)
         syscall(SYS_futex, &bell->value, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-    else if (how == SHM_BELL_EVENTFD && efd >= 0 && write(efd, &one, sizeof one) < 0)
+    else if (how == SHM_BELL_EVENTFD && efd >= 0 && takes_bytes(efd) && write(efd, &one, sizeof one) < 0)
         return;                 /* full: it is readable, which is all that is wanted */
 }
 
