@@ -16,6 +16,8 @@
 #include "shm/host.h"
 #include "shm/peer.h"
 
+enum { ACCEPTS = 32 };      /* in one go: those who are in are heard before too many others come */
+
 #define STALL_NS (GPUD_STALL_S * 1000000000ull)
 
 static uint32_t index_of(const struct gpud_sock *s, const struct gpud_conn *c) {
@@ -85,10 +87,16 @@ void gpud_sock_close(struct gpud_sock *s, bool remove_path) {
 
 /* ---- accept ---- */
 
-static struct gpud_conn *free_conn(struct gpud_sock *s) {
-    for (int i = 0; i < GPUD_CONNECTIONS; i++)
-        if (s->conns[i].fd < 0) return &s->conns[i];
-    return NULL;
+/* A free entry, or that of the client which has said nothing for longest. */
+static struct gpud_conn *make_room(struct gpud_sock *s) {
+    struct gpud_conn *oldest = NULL;
+    for (int i = 0; i < GPUD_CONNECTIONS; i++) {
+        struct gpud_conn *c = &s->conns[i];
+        if (c->fd < 0) return c;
+        if (!c->waiting && !c->out && !c->keep && (!oldest || c->heard < oldest->heard)) oldest = c;
+    }
+    if (oldest) drop(s, oldest, "it is silent, and another client wants its place");
+    return oldest;
 }
 
 static void welcome(struct gpud_sock *s, int fd) {
@@ -100,14 +108,15 @@ static void welcome(struct gpud_sock *s, int fd) {
         close(fd);
         return;
     }
-    struct gpud_conn *c = free_conn(s);
+    struct gpud_conn *c = make_room(s);
     if (!c) {
         gpud_log("client (pid %d) dropped: %d connections are open", who.pid, GPUD_CONNECTIONS);
         s->dropped++;
         close(fd);
         return;
     }
-    *c = (struct gpud_conn){.fd = fd, .pid = who.pid, .uid = who.uid, .passed_fd = -1, .watched = POLLIN};
+    *c = (struct gpud_conn){.fd = fd, .pid = who.pid, .uid = who.uid, .passed_fd = -1, .watched = POLLIN,
+                            .heard = ++s->clock};
     if (shm_waiter_watch(s->waiter, fd, POLLIN, s->tag + 1 + index_of(s, c))) drop(s, c, "cannot be watched");
 }
 
@@ -124,7 +133,7 @@ static bool send_away(struct gpud_sock *s) {
 }
 
 void gpud_sock_accept(struct gpud_sock *s) {
-    for (;;) {
+    for (int i = 0; i < ACCEPTS; i++) {
         int fd = accept4(s->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd >= 0)
             welcome(s, fd);
@@ -177,13 +186,23 @@ void gpud_sock_reply(struct gpud_sock *s, struct gpud_conn *c, struct fmt_json *
     gpud_sock_event(s, index_of(s, c), 0);
 }
 
+static void make_printable(char *text) {
+    for (; *text; text++)
+        if (*text < ' ' || *text > '~') *text = '?';
+}
+
 void gpud_sock_refuse(struct gpud_sock *s, struct gpud_conn *c, const char *code, const char *format, ...) {
     char text[GPUD_ERROR_MAX];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    gpud_sock_reply(s, c, gpud_msg_error(code, text), -1);
+    struct fmt_json *j = gpud_msg_error(code, text);
+    if (!j) {       /* not UTF-8: a text that was cut, or that is not ours */
+        make_printable(text);
+        j = gpud_msg_error(code, text);
+    }
+    gpud_sock_reply(s, c, j, -1);
 }
 
 /* ---- requests ---- */
@@ -223,6 +242,7 @@ static bool take_request(struct gpud_sock *s, struct gpud_conn *c) {
     c->got -= GPUD_MSG_HEADER + len;
     memmove(c->in, c->in + GPUD_MSG_HEADER + len, c->got);
     c->stalled_ns = 0;
+    c->heard = ++s->clock;
     if (rc)
         gpud_sock_refuse(s, c, GPUD_CODE_BAD_REQUEST, "%s", err.text);
     else

@@ -3,8 +3,9 @@
  *
  * A connection carries one request after the other; the next one is looked at when the reply to the last has been
  * sent, so each has at most one request (GPUD_REQUEST_MAX) and one reply in memory. Dropped, with a line in the log:
- * another user, a frame too long, more than GPUD_CONNECTIONS at a time, and a client that leaves a request half sent
- * or a reply unread for GPUD_STALL_S.
+ * another user, a frame too long, and a client that leaves a request half sent or a reply unread for GPUD_STALL_S.
+ * Where GPUD_CONNECTIONS are open a new client takes the place of the one that has said nothing for longest; where all
+ * wait, are being answered or are peers', the new one is dropped.
  */
 #ifndef GPUD_SOCK_H
 #define GPUD_SOCK_H
@@ -26,6 +27,8 @@ struct gpud_conn {
     bool busy;                  /* its requests are being handled now */
     bool waiting;               /* the handler answers later */
     bool ended;                 /* the client sends no more */
+    bool keep;                  /* the handler's: silence is no reason to drop it */
+    uint64_t heard;             /* when it was accepted or last asked something, on the clock of gpud_sock */
     uint32_t watched;           /* events asked for */
     uint64_t stalled_ns;        /* since when half a request or reply is there; 0: not */
     uint8_t *out;               /* a reply being sent; owned */
@@ -45,6 +48,7 @@ struct gpud_sock {
     gpud_handler *handle;
     void *ctx;
     struct gpud_conn *conns;    /* GPUD_CONNECTIONS */
+    uint64_t clock;             /* accepts and requests so far */
     uint64_t dropped;
 };
 

@@ -261,19 +261,28 @@ static void test_large_reply(void) {
     serve();
 }
 
+/* The one more takes the place of the client that has been silent for longest, where one may be dropped. */
 static void test_limit(void) {
     static int fds[GPUD_CONNECTIONS];
+    char text[4096];
     for (int i = 0; i < GPUD_CONNECTIONS; i++) fds[i] = client();
     CHECK(open_conns() == GPUD_CONNECTIONS);
+    say(fds[0], "{\"type\":\"status\"}");
+    CHECK(hear(fds[0], text));
     int extra = client();
-    CHECK(is_closed(extra));
-    close(extra);
+    CHECK(!is_closed(extra) && !is_closed(fds[0]) && is_closed(fds[1]) && !is_closed(fds[2]));
+    say(extra, "{\"type\":\"status\"}");
+    CHECK(hear(extra, text));
+    for (int i = 0; i < GPUD_CONNECTIONS; i++) server.conns[i].keep = true;
+    int more = client();
+    CHECK(is_closed(more) && open_conns() == GPUD_CONNECTIONS);
+    close(more);
     close(fds[7]);
     serve();
-    char text[4096];
     fds[7] = client();
     say(fds[7], "{\"type\":\"status\"}");
     CHECK(hear(fds[7], text));
+    close(extra);
     for (int i = 0; i < GPUD_CONNECTIONS; i++) close(fds[i]);
     serve();
     CHECK(open_conns() == 0);
