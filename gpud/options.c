@@ -10,7 +10,7 @@ const char gpud_options_help[] =
     "  --instance NAME            service name (default: default)\n"
     "  --circuit NAME=ZKEY[,R1CS] a circuit to serve; repeatable. With an r1cs a bad witness is told its constraint\n"
     "  --backend auto|cpu|cuda    auto: cuda where there is a GPU, else cpu (default)\n"
-    "  --workers N                synthesis processes on each NUMA node (default: 2)\n"
+    "  --workers N[/node]         synthesis processes on each NUMA node (default: 2)\n"
     "  --worker-threads N         threads of each of them (default: 1)\n"
     "  --threads N                threads of the CPU back end (default: all CPUs)\n"
     "  --slots N                  slots of each size (default: by workers and devices, as memory allows)\n"
@@ -31,6 +31,17 @@ static int parse_number(const char *name, const char *text, uint32_t min, uint32
         return gpud_fail(err, "--%s %s: a number from %u to %u is wanted", name, text, min, max);
     *out = (uint32_t)v;
     return 0;
+}
+
+/* N or N/node: the number is for each node either way. */
+static int parse_workers(const char *text, uint32_t *out, struct gpud_error *err) {
+    char number[16];
+    const char *unit = strstr(text, "/node");
+    if (!unit || unit[strlen("/node")] || (size_t)(unit - text) >= sizeof number)
+        return parse_number("workers", text, 0, MAX_WORKERS, out, err);
+    memcpy(number, text, (size_t)(unit - text));
+    number[unit - text] = 0;
+    return parse_number("workers", number, 0, MAX_WORKERS, out, err);
 }
 
 static int parse_choice(const char *name, const char *text, const char *const *choices, uint32_t n, uint32_t *out,
@@ -97,7 +108,7 @@ static int take_option(struct gpud_options *o, int option, const char *arg, stru
         rc = parse_choice("bell", arg, bells, 4, &v, err);
         o->bell = (enum shm_backend)v;
         return rc;
-    case OPT_WORKERS: return parse_number("workers", arg, 0, MAX_WORKERS, &o->workers, err);
+    case OPT_WORKERS: return parse_workers(arg, &o->workers, err);
     case OPT_WORKER_THREADS: return parse_number("worker-threads", arg, 1, MAX_THREADS, &o->worker_threads, err);
     case OPT_THREADS: return parse_number("threads", arg, 0, MAX_THREADS, &o->threads, err);
     case OPT_SLOTS: return parse_number("slots", arg, 1, SHM_MAX_SLOTS, &o->slots, err);

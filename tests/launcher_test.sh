@@ -5,7 +5,7 @@
 source "$(dirname "$0")/service.sh"
 
 name=mul2_bn128
-up() { "$pinwheel" up --test-hooks --workers 2 --circuit "$(circuit $name r1cs)"; }
+up() { "$pinwheel" up --test-hooks --workers 2/node --circuit "$(circuit $name r1cs)"; }
 processes() { pgrep -f -- "--instance $PINWHEEL_INSTANCE( |$)" || true; }
 nothing_left() { # WHEN
     [[ ! -e /dev/shm/pinwheel-$PINWHEEL_INSTANCE ]] || fail "$1: shared memory is left"
@@ -38,6 +38,7 @@ refused 1 'at least one --circuit' "$pinwheel" up
 refused 1 'No such file' "$pinwheel" up --circuit "a=$tmp/missing.zkey"
 refused 2 'NAME=circuit.zkey' "$pinwheel" up --circuit "$tmp/missing.zkey"
 refused 2 'workers many' "$pinwheel" up --workers many --circuit "$(circuit $name)"
+refused 2 'workers 2/socket' "$pinwheel" up --workers 2/socket --circuit "$(circuit $name)"
 refused 1 'no GPU can be used' env CUDA_VISIBLE_DEVICES= "$pinwheel" up --backend cuda --circuit "$(circuit $name)"
 "$pinwheel" down
 nothing_left "refused starts"
@@ -79,6 +80,18 @@ until_true 20 no_processes
 [[ ! -e /dev/shm/pinwheel-$PINWHEEL_INSTANCE ]] || fail "SIGTERM left the region"
 "$pinwheel" down
 nothing_left "SIGTERM, then down"
+
+echo "a service whose supervisor died: up watches over it again, and nothing is started anew"
+up >"$tmp/out"
+daemon=$(daemon_pid)
+kill -KILL "$(<"$XDG_RUNTIME_DIR/pinwheel/$PINWHEEL_INSTANCE.pid")"
+up | grep -q 'running already' || fail "up does not find the service"
+is "$daemon" daemon_pid || fail "up started another daemon"
+kill -KILL "$daemon"
+until_true 20 ready
+[[ $(daemon_pid) != "$daemon" ]] || fail "the same daemon"
+"$pinwheel" down
+nothing_left "down of a service that was taken over"
 
 echo "two ups at once"
 up >"$tmp/up1" &
