@@ -3,6 +3,7 @@
  */
 #include "kernels/msm.cuh"
 
+#include "kernels/cuda.h"
 #include "kernels/msm_combine.h"
 
 static size_t layout_sums(struct msm_sums *m, const struct msm_group *g, size_t tile, const struct msm_shape *largest,
@@ -80,7 +81,7 @@ static struct msm_shape shape_for(enum krn_curve_id curve, size_t n, int copies)
     return shape;
 }
 
-size_t msm_workspace_bytes(enum krn_curve_id curve, int g2, size_t n, int copies)
+extern "C" size_t krn_workspace_bytes(size_t n, enum krn_curve_id curve, int g2, int copies)
 {
     const struct msm_group *g = msm_group_of(curve, g2);
     const struct msm_shape largest = shape_for(curve, n, copies);
@@ -99,7 +100,8 @@ int msm_open(struct msm *m, enum krn_curve_id curve, int g2, size_t n, int copie
     m->largest = shape_for(curve, n, copies);
     const size_t buckets = msm_buckets(&m->largest);
     const size_t sorter_bytes = msm_sorter_bytes(curve, tile, m->largest.windows, buckets);
-    int status = device_alloc(&m->memory, msm_workspace_bytes(curve, g2, n, copies), "a sum's workspace", err);
+    m->bytes = krn_workspace_bytes(n, curve, g2, copies);
+    int status = device_alloc(&m->memory, m->bytes, "a sum's workspace", err);
     if (status)
         return status;
     status = device_status(cudaHostAlloc(&m->pinned, sizeof(struct msm_counters) + msm_result_bytes(g),
@@ -131,7 +133,7 @@ int msm_expand(struct msm *m, void *bases, size_t n, cudaStream_t stream, char e
 {
     const struct msm_group *g = msm_group_of(m->curve, m->g2);
     return g->expand(bases, n, msm_copies(&m->largest), m->largest.bits * m->largest.sets, m->memory,
-                     msm_workspace_bytes(m->curve, m->g2, m->n_max, msm_copies(&m->largest)), stream, err);
+                     m->bytes, stream, err);
 }
 
 int msm_run(struct msm *m, const void *bases, size_t stride, const void *scalars, size_t n, void *out,

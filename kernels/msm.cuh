@@ -209,12 +209,11 @@ struct msm {
     struct msm_sorter sorter;
     struct msm_sums sums;
     void *memory, *pinned;
+    size_t bytes;
 };
 
-/* Device bytes that msm_open allocates: for n terms, bases in one copy (copies = 1) or more. */
-size_t msm_workspace_bytes(enum krn_curve_id curve, int g2, size_t n, int copies);
-
-/* copies > 1: bases are expanded, msm_expand makes them so. -ENOMEM with both numbers where memory is short. */
+/* Allocates krn_workspace_bytes (kernels/cuda.h). copies > 1: bases are expanded, msm_expand makes them so. -ENOMEM
+ * with both numbers where memory is short. */
 int msm_open(struct msm *m, enum krn_curve_id curve, int g2, size_t n, int copies, char err[KRN_ERR_TEXT]);
 void msm_close(struct msm *m);
 

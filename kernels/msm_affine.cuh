@@ -11,7 +11,8 @@
  *   backward   denominators undone in the opposite order, the sums in place
  *
  * Tasks are sorted by size, so the threads of a block have alike ones. What is left in the end, one or two points a task,
- * goes through XYZZ. Slot i of thread g lies at i * threads + g: neighbours in a warp are neighbours in memory.
+ * goes through XYZZ. Slot i of thread g lies at i * threads + g: neighbours in a warp are neighbours in memory; x and
+ * y lie apart, since the forward kernel reads x alone.
  *
  * Cost sketch, a pair: 5 M + 1 S; reads two x and a prefix, two points, writes a prefix and a point: 480 bytes at 381
  * bits, half of them gathered in the first round.
@@ -26,8 +27,8 @@ struct rounds {
     const struct msm_counters *counters;
     const uint32_t *values;
     const affine *bases;
-    affine *points;
-    coordinate *prefixes, *products, *spare;
+    coordinate *x, *y, *prefixes;           /* slots */
+    coordinate *products, *spare;           /* one a thread */
     uint32_t first, threads;    /* first task of this launch; threads of it */
     uint32_t per_thread, half;  /* tasks of a thread; slots of a task */
     int level;
@@ -46,37 +47,40 @@ static __device__ __forceinline__ uint32_t left(const struct msm_task &task, int
     return (task.size + (1u << level) - 1) >> level;
 }
 
-static __device__ __forceinline__ affine *slot(const rounds &a, uint32_t k, uint32_t i)
+static __device__ __forceinline__ size_t slot(const rounds &a, uint32_t k, uint32_t i)
 {
-    return a.points + ((size_t)(k * a.half + i) * a.threads + blockIdx.x * THREADS + threadIdx.x);
+    return (size_t)(k * a.half + i) * a.threads + blockIdx.x * THREADS + threadIdx.x;
 }
 
-static __device__ __forceinline__ coordinate *prefix(const rounds &a, uint32_t k, uint32_t i)
-{
-    return a.prefixes + ((size_t)(k * a.half + i) * a.threads + blockIdx.x * THREADS + threadIdx.x);
-}
-
-/* Where element i of a task lies, and in bit 0 of *negative whether it counts negative. */
+/* Element i of a task: in the first round a base, negated where its value says so, later what a slot holds. */
 template <bool FIRST>
-static __device__ __forceinline__ const affine *element(const rounds &a, const struct msm_task &task, uint32_t k,
-                                                        uint32_t i, bool *negative)
+static __device__ __forceinline__ void fetch_x(coordinate *x, const rounds &a, const struct msm_task &task, uint32_t k,
+                                               uint32_t i)
 {
-    if (!FIRST) {
-        *negative = false;
-        return slot(a, k, i);
-    }
-    const uint32_t value = a.values[task.start + i];
-    *negative = value >> 31;
-    return a.bases + (value & 0x7fffffffu);
+    if (FIRST)
+        load16(x, &a.bases[a.values[task.start + i] & 0x7fffffffu].x);
+    else
+        load16(x, a.x + slot(a, k, i));
 }
 
 template <bool FIRST>
 static __device__ __forceinline__ void fetch(affine *p, const rounds &a, const struct msm_task &task, uint32_t k, uint32_t i)
 {
-    bool negative;
-    load16(p, element<FIRST>(a, task, k, i, &negative));
-    if (FIRST && negative)
-        f_neg(&p->y, &p->y);
+    if (FIRST) {
+        const uint32_t value = a.values[task.start + i];
+        load16(p, a.bases + (value & 0x7fffffffu));
+        if (value >> 31)
+            f_neg(&p->y, &p->y);
+    } else {
+        load16(&p->x, a.x + slot(a, k, i));
+        load16(&p->y, a.y + slot(a, k, i));
+    }
+}
+
+static __device__ __forceinline__ void keep(const affine *p, const rounds &a, uint32_t k, uint32_t i)
+{
+    store16(a.x + slot(a, k, i), &p->x);
+    store16(a.y + slot(a, k, i), &p->y);
 }
 
 enum pair_kind { PAIR_ADD, PAIR_DOUBLE, PAIR_LEFT, PAIR_RIGHT, PAIR_INFINITY };
@@ -107,18 +111,17 @@ template <bool FIRST> static __global__ void __launch_bounds__(THREADS) forward_
     for (uint32_t k = a.per_thread; k-- > 0;) {
         const struct msm_task task = own_task(a, k);
         for (uint32_t j = left(task, a.level) / 2; j-- > 0;) {
-            bool negative;
             affine p, q;
             coordinate d;
-            load16(&p.x, &element<FIRST>(a, task, k, 2 * j, &negative)->x);
-            load16(&q.x, &element<FIRST>(a, task, k, 2 * j + 1, &negative)->x);
+            fetch_x<FIRST>(&p.x, a, task, k, 2 * j);
+            fetch_x<FIRST>(&q.x, a, task, k, 2 * j + 1);
             f_sub(&d, &q.x, &p.x);
             if (f_is_zero(&d) | f_is_zero(&p.x) | f_is_zero(&q.x)) {
                 fetch<FIRST>(&p, a, task, k, 2 * j);
                 fetch<FIRST>(&q, a, task, k, 2 * j + 1);
                 classify(&p, &q, &d);
             }
-            store16(prefix(a, k, j), &product);
+            store16(a.prefixes + slot(a, k, j), &product);
             f_mul(&product, &product, &d);
         }
     }
@@ -190,7 +193,7 @@ template <bool FIRST> static __global__ void __launch_bounds__(THREADS, AFFINE_B
             fetch<FIRST>(&q, a, task, k, 2 * j + 1);
             f_sub(&d, &q.x, &p.x);
             const enum pair_kind kind = classify(&p, &q, &d);
-            load16(&own, prefix(a, k, j));
+            load16(&own, a.prefixes + slot(a, k, j));
             f_mul(&own, &own, &inverse);
             f_mul(&inverse, &inverse, &d);
             finish_pair(&r, &p, &q, kind, &own);
@@ -202,12 +205,12 @@ template <bool FIRST> static __global__ void __launch_bounds__(THREADS, AFFINE_B
                 else
                     r = affine();
             }
-            store16(slot(a, k, j), &r);
+            keep(&r, a, k, j);
         }
         if (size % 2) {
             affine p;
             fetch<FIRST>(&p, a, task, k, size - 1);
-            store16(slot(a, k, pairs), &p);
+            keep(&p, a, k, pairs);
         }
     }
 }
@@ -227,7 +230,7 @@ static __global__ void __launch_bounds__(THREADS, GROUP_BLOCKS) leave_kernel(con
         else
             load16(&acc, to);
         for (uint32_t i = 0; i < size; i++) {
-            load16(&p, slot(a, k, i));
+            fetch<false>(&p, a, task, k, i);
             G(madd)(&acc, &acc, &p);
         }
         store16(to, &acc);
@@ -282,8 +285,9 @@ static int accumulate_affine(const struct msm_sorter *s, const struct msm_sums *
     int turn = 0;
     for (size_t first = 0; first < tasks; first += (size_t)a.threads * a.per_thread, turn ^= 1) {
         a.first = (uint32_t)first;
-        a.points = (affine *)((uint8_t *)sums_->scratch + turn * a.threads * thread_bytes);
-        a.prefixes = (coordinate *)(a.points + slots * a.threads);
+        a.x = (coordinate *)((uint8_t *)sums_->scratch + turn * a.threads * thread_bytes);
+        a.y = a.x + slots * a.threads;
+        a.prefixes = a.y + slots * a.threads;
         a.products = a.prefixes + slots * a.threads;
         a.spare = a.products + a.threads;
         for (a.level = 0; a.level < last; a.level++) {

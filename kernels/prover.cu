@@ -5,6 +5,8 @@
 
 #include <new>
 
+#include "kernels/cuda.h"
+
 /* ---- device ---- */
 
 /* The first row where c differs from a * b, all Montgomery. */
@@ -163,6 +165,11 @@ size_t prover_bytes(const struct krn_key *key, enum prover_mode mode)
     p.mode = mode;
     choose_shapes(&p);
     return layout(&p);
+}
+
+extern "C" size_t krn_cuda_key_bytes(const struct krn_key *key, int streamed)
+{
+    return prover_bytes(key, streamed ? PROVER_STREAMED : PROVER_RESIDENT);
 }
 
 /* The fastest mode for what is free. */

@@ -223,6 +223,7 @@ template <class F> __global__ void moments_kernel(const F *s, uint32_t n, F *out
                 part[k][threadIdx.x] = x;
             }
     }
+    __syncthreads();
     if (threadIdx.x < 2)
         out[2 * blockIdx.x + threadIdx.x] = part[threadIdx.x][0];
 }

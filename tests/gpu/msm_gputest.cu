@@ -1,7 +1,7 @@
 /*
  * tests/gpu/msm_gputest.cu: sums on the device against term-by-term sums on the CPU (small n), and against known
  * logarithms (any n), byte for byte.
- * Arguments: the largest size as a power of two (20), and further sizes for G1 and G2 (22 24 26).
+ * Arguments: the largest size as a power of two, at least 10 (20), and further sizes for G1 and G2 (22 24 26).
  */
 #include <stdlib.h>
 #include <string.h>
