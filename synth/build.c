@@ -19,7 +19,7 @@
 /* Indirect calls and linear memory are checked by wasm2c's code and by the faults that the host turns into errors; a
  * stack is probed page by page so that its end is never jumped over. */
 static const char *const compile_flags[] = {
-    "-O2", "-std=gnu11", "-shared", "-fPIC", "-fvisibility=hidden", "-fno-strict-aliasing", "-fstack-clash-protection",
+    "-O3", "-std=gnu11", "-shared", "-fPIC", "-fvisibility=hidden", "-fno-strict-aliasing", "-fstack-clash-protection",
     "-DNDEBUG", "-w", "-Wl,-z,defs,-z,relro,-z,now",
 };
 
