@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <numa.h>
 #include <numaif.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,14 +41,18 @@ static bool has_numa(void) {
     return numa_available() >= 0;
 }
 
-/* CPUs that are both the node's and allowed to this thread. */
+/* CPUs that are both the node's and allowed to this thread. libnuma keeps what it has read in a table without a lock. */
 static uint32_t node_cpus(int node, cpu_set_t *set) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     cpu_set_t mine;
     CPU_ZERO(set);
     if (sched_getaffinity(0, sizeof mine, &mine) != 0)
         return 0;
     struct bitmask *cpus = numa_allocate_cpumask();
-    if (numa_node_to_cpus(node, cpus) == 0)
+    pthread_mutex_lock(&lock);
+    int rc = numa_node_to_cpus(node, cpus);
+    pthread_mutex_unlock(&lock);
+    if (rc == 0)
         for (unsigned c = 0; c < cpus->size && c < CPU_SETSIZE; c++)
             if (numa_bitmask_isbitset(cpus, c) && CPU_ISSET(c, &mine))
                 CPU_SET(c, set);

@@ -233,7 +233,7 @@ static void check_belt(void) {
         shm_bell_ring(bell, -1);
         _exit(0);
     }
-    check(shm_waiter_wait(w, shm_bell_read(bell), 100, ev, 2) == 1, "%s: belt", name);
+    check(shm_waiter_wait(w, shm_bell_read(bell), 500, ev, 2) == 1, "%s: belt", name);
     waitpid(pid, NULL, 0);
     shm_waiter_close(w);
 }

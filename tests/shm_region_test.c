@@ -208,9 +208,9 @@ static void in_file_limit(void) {
 static void in_vm_limit(void) {
     struct shm_region r;
     struct shm_error err;
-    const struct rlimit limit = {1 << 30, 1 << 30};
+    const struct rlimit limit = {200 << 20, 200 << 20};
     setrlimit(RLIMIT_AS, &limit);
-    refused(create(&r, 1024, &err), &err, ENOMEM, "over the address space limit", "mapping", world_name);
+    refused(create(&r, 128, &err), &err, ENOMEM, "over the address space limit", "mapping", world_name);
     check(!exists(), "a creation that failed left its object");
     _exit(failures != 0);
 }
