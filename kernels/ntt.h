@@ -69,7 +69,7 @@ struct ntt_twin {
 };
 
 enum { NTT_IFMA_MIN_LOG = 6 };
-extern const struct ntt_twin ntt_twin_portable, ntt_twin_ifma;
+extern const struct ntt_twin ntt_twin_portable, ntt_twin_adx, ntt_twin_ifma;
 
 /* The number that has the low `bits` bits of i in the other order. */
 static inline size_t ntt_reversed(size_t i, unsigned bits)

@@ -2,34 +2,16 @@
 
 #include <string.h>
 
-#include "kernels/ec.h"
-
-#define EC bn254_g1
-#define EC_FIELD bn254_fq
-#include "kernels/sum_tmpl.h"
-
-#define EC bn254_g2
-#define EC_FIELD bn254_fq2
-#include "kernels/sum_tmpl.h"
-
-#define EC bls381_g1
-#define EC_FIELD bls381_fq
-#include "kernels/sum_tmpl.h"
-
-#define EC bls381_g2
-#define EC_FIELD bls381_fq2
-#include "kernels/sum_tmpl.h"
-
-const struct sum_ops *const sum_ops_portable[KRN_CURVES][2] = {
-    [KRN_BN254] = {&bn254_g1_sum_table, &bn254_g2_sum_table},
-    [KRN_BLS12_381] = {&bls381_g1_sum_table, &bls381_g2_sum_table},
-};
+#define SUM_TWIN sum_ops_portable
+#include "kernels/sum_words.h"
 
 const struct sum_ops *sum_ops(enum krn_curve_id curve, int group, enum krn_isa isa)
 {
 #ifdef __x86_64__
     if (isa == KRN_ISA_IFMA)
         return sum_ops_ifma[curve][group - 1];
+    if (isa == KRN_ISA_ADX)
+        return sum_ops_adx[curve][group - 1];
 #endif
     return sum_ops_portable[curve][group - 1];
 }

@@ -56,8 +56,9 @@ struct sum_ops {
 /* group: 1 or 2 for G1 or G2. */
 const struct sum_ops *sum_ops(enum krn_curve_id curve, int group, enum krn_isa isa);
 
-/* The twins' tables, defined in kernels/sum.c and kernels/sum_ifma.c. */
-extern const struct sum_ops *const sum_ops_portable[KRN_CURVES][2], *const sum_ops_ifma[KRN_CURVES][2];
+/* The twins' tables, defined in kernels/sum.c, kernels/sum_adx.c and kernels/sum_ifma.c. */
+extern const struct sum_ops *const sum_ops_portable[KRN_CURVES][2], *const sum_ops_adx[KRN_CURVES][2],
+    *const sum_ops_ifma[KRN_CURVES][2];
 
 /* The sum of one group under way: `size` partial sums, each `stride` entries from the last. */
 struct sum_tree {

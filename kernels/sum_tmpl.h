@@ -1,5 +1,5 @@
 /*
- * kernels/sum_tmpl.h: the portable twin for one group, written once. kernels/sum.c includes this file with
+ * kernels/sum_tmpl.h: the portable twin for one group, written once. kernels/sum_words.h includes this file with
  *
  *   EC the group, e.g. bn254_g1    EC_FIELD where its coordinates lie
  *
@@ -24,6 +24,15 @@ KRN_FN void SUM(load)(P(affine) *r, const uint8_t *arena, const struct sum_sourc
 KRN_FN void SUM(store)(uint8_t *arena, uint32_t index, const P(affine) *a)
 {
     memcpy(arena + (size_t)index * sizeof *a, a, sizeof *a);
+}
+
+/* Keys are larger than caches, and the order of terms is as good as random. */
+KRN_FN void SUM(prefetch)(const struct sum_source *src, uint32_t term)
+{
+    const uint8_t *at = src->points + ((size_t)(term >> 1) - src->first) * sizeof(P(affine));
+    for (size_t byte = 0; byte < sizeof(P(affine)); byte += 64)
+        __builtin_prefetch(at + byte);
+    __builtin_prefetch(at + sizeof(P(affine)) - 1);
 }
 
 /* The denominator of a + b's slope; 1 where there is no slope to compute. */
@@ -76,6 +85,10 @@ static void SUM(add)(uint8_t *arena, const struct sum_source *src, struct sum_pa
     F acc = FN(one)(), inverse;
     P(affine) a, b;
     for (size_t i = 0; i < n; i++) {
+        if (src != NULL && i + 8 < n) {
+            SUM(prefetch)(src, pairs[i + 8].a);
+            SUM(prefetch)(src, pairs[i + 8].b);
+        }
         SUM(load)(&a, arena, src, pairs[i].a);
         SUM(load)(&b, arena, src, pairs[i].b);
         SUM(denominator)(&denominators[i], &a, &b);

@@ -208,9 +208,9 @@ static void expected(const struct world *w, size_t n, uint8_t *point)
 static void check(struct world *w, size_t n, unsigned threads)
 {
     uint8_t want[KRN_G2_MAX], got[KRN_G2_MAX];
-    static const char *const twins[] = {"portable", "best"};
+    static const char *const twins[] = {"portable", "adx", "best"};
     expected(w, n, want);
-    for (int twin = 0; twin < 2; twin++) {
+    for (int twin = 0; twin < 3; twin++) {
         setenv("PINWHEEL_CPU_ISA", twins[twin], 1);
         int err = krn_msm(w->curve, w->group, w->points, (const uint8_t *)w->scalars, n, threads, got);
         if (err != 0 || memcmp(got, want, w->point_bytes) != 0) {

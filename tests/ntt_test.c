@@ -15,7 +15,7 @@
 
 enum { MAX_LOG = 15, NAIVE_LOG = 8 };
 
-static const char *const twins[] = {"portable", "best"};
+static const char *const twins[] = {"portable", "adx", "best"};
 static const char *const field_names[KRN_CURVES] = {"bn254_fr", "bls381_fr"};
 static int failures;
 
@@ -281,7 +281,7 @@ static void refusals(enum krn_curve_id curve)
 int main(void)
 {
     const unsigned max_log = getenv("PINWHEEL_TEST_SHORT") != NULL ? 11 : MAX_LOG;
-    for (int twin = 0; twin < 2; twin++) {
+    for (int twin = 0; twin < 3; twin++) {
         setenv("PINWHEEL_CPU_ISA", twins[twin], 1);
         known_values();
         for (int curve = 0; curve < KRN_CURVES; curve++) {

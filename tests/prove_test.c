@@ -182,17 +182,17 @@ static void check_textbook(const struct proving *p, const struct krn_proof *proo
 /* Every number of threads, either twin, c sent or not. */
 static void same_bytes(struct proving *p)
 {
-    static const char *const twins[] = {"portable", "best"};
+    static const char *const twins[] = {"portable", "adx", "best"};
     static const unsigned threads[] = {1, 2, 5};
     struct krn_proof first;
-    for (int i = 0; i < 6; i++) {
-        setenv("PINWHEEL_CPU_ISA", twins[i % 2], 1);
-        struct device d = load(p, threads[i / 2]);
+    for (int i = 0; i < 9; i++) {
+        setenv("PINWHEEL_CPU_ISA", twins[i % 3], 1);
+        struct device d = load(p, threads[i / 3]);
         struct krn_proof proof = finish(p, begin(p, &d, NULL));
         if (i == 0)
             first = proof;
-        check(verify(p, &proof) == KRN_OK, "%s: the proof is not valid (%s, %u threads)", p->name, twins[i % 2],
-              threads[i / 2]);
+        check(verify(p, &proof) == KRN_OK, "%s: the proof is not valid (%s, %u threads)", p->name, twins[i % 3],
+              threads[i / 3]);
         check_same(p, &first, &proof, "the number of threads or the twin");
         proof = finish(p, begin(p, &d, p->c));
         check_same(p, &first, &proof, "sending c");
