@@ -15,16 +15,20 @@ static int spec_field(char *out, size_t room, const char *text, size_t len, cons
     return 0;
 }
 
+bool gpud_circuit_name_valid(const char *name) {
+    for (const char *p = name; *p; p++)
+        if (!isalnum((unsigned char)*p) && !strchr("_-.", *p)) return false;
+    return name[0] != 0;
+}
+
 int gpud_circuit_spec_parse(struct gpud_circuit_spec *spec, const char *text, struct gpud_error *err) {
     memset(spec, 0, sizeof *spec);
     const char *equals = strchr(text, '=');
     if (!equals) return gpud_fail(err, "--circuit %s: NAME=circuit.zkey[,circuit.r1cs] is wanted", text);
     const char *files = equals + 1, *comma = strchr(files, ',');
     if (spec_field(spec->name, sizeof spec->name, text, (size_t)(equals - text), "name", err)) return -1;
-    for (const char *p = spec->name; *p; p++)
-        if (!isalnum((unsigned char)*p) && !strchr("_-.", *p))
-            return gpud_fail(err, "--circuit: name '%s': only letters, digits, '_', '-' and '.' are allowed",
-                             spec->name);
+    if (!gpud_circuit_name_valid(spec->name))
+        return gpud_fail(err, "--circuit: name '%s': only letters, digits, '_', '-' and '.' are allowed", spec->name);
     size_t zkey_len = comma ? (size_t)(comma - files) : strlen(files);
     if (spec_field(spec->zkey, sizeof spec->zkey, files, zkey_len, "key's path", err)) return -1;
     return comma ? spec_field(spec->r1cs, sizeof spec->r1cs, comma + 1, strlen(comma + 1), "r1cs's path", err) : 0;

@@ -31,6 +31,9 @@ struct gpud_circuit {
 /* Splits the text of an option. Names: letters, digits, '_', '-', '.'; a comma in a path cannot be expressed. */
 int gpud_circuit_spec_parse(struct gpud_circuit_spec *spec, const char *text, struct gpud_error *err);
 
+/* Whether it may be a circuit's name. */
+bool gpud_circuit_name_valid(const char *name);
+
 /* Maps the key and reads all of it once: coefficients and points. An r1cs, where given, must be of the same circuit. */
 int gpud_circuit_open(struct gpud_circuit *c, const struct gpud_circuit_spec *spec, unsigned threads,
                       struct gpud_error *err);

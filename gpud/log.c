@@ -33,7 +33,7 @@ void gpud_log(const char *format, ...) {
     n += (size_t)m < sizeof line - n - 1 ? (size_t)m : sizeof line - n - 2;
 
     for (size_t i = 0; i < n; i++)
-        if (line[i] == '\n') line[i] = ' ';     /* one line, whatever text a client sent */
+        if ((unsigned char)line[i] < ' ') line[i] = ' ';    /* one line, whatever text a client sent */
     line[n++] = '\n';
     while (write(fd, line, n) < 0 && errno == EINTR) {}
 }

@@ -153,6 +153,9 @@ static int open_catalogue(struct gpud_daemon *d, struct gpud_error *err) {
         struct gpud_circuit_spec spec;
         if (!atomic_load(&entry->state)) continue;
         copy_text(spec.name, entry->name, sizeof spec.name);
+        if (!gpud_circuit_name_valid(spec.name))
+            return gpud_fail(err, "/dev/shm/pinwheel-%s: entry %u of its catalogue is damaged; `pinwheel down` first",
+                             d->options->instance, i);
         copy_text(spec.zkey, entry->zkey, sizeof spec.zkey);
         copy_text(spec.r1cs, entry->r1cs, sizeof spec.r1cs);
         if (open_circuit(d, i, &spec, err)) return -1;

@@ -76,7 +76,7 @@ int shm_peer_lives(struct shm_region *r, uint32_t peer) {
 
 int shm_peer_pidfd(struct shm_region *r, uint32_t peer) {
     int pid;
-    if (shm_peer_look(r, peer, &pid) == SHM_PEER_FREE || pid <= 0)
+    if (shm_peer_look(r, peer, &pid) == SHM_PEER_FREE)
         return -ESRCH;
     int fd = (int)syscall(SYS_pidfd_open, pid, 0);
     int code = fd >= 0 ? 0 : -errno;
