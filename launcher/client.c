@@ -36,6 +36,12 @@ enum launcher_exit launcher_client_open(struct launcher_client *c, const char *i
     return LAUNCHER_OK;
 }
 
+int launcher_client_daemon(const struct launcher_client *c) {
+    struct ucred who = {0};
+    socklen_t len = sizeof who;
+    return c->fd >= 0 && getsockopt(c->fd, SOL_SOCKET, SO_PEERCRED, &who, &len) == 0 ? who.pid : 0;
+}
+
 static void pause_ms(long ms) {
     struct timespec t = {.tv_nsec = ms * 1000000};
     nanosleep(&t, NULL);

@@ -17,6 +17,8 @@ struct launcher_client {
 
 /* Connects. LAUNCHER_OK, LAUNCHER_UNREACHABLE or LAUNCHER_USAGE (the name) with err. */
 enum launcher_exit launcher_client_open(struct launcher_client *c, const char *instance, struct gpud_error *err);
+/* The pid of the daemon at the other end, as the kernel knows it; 0: not connected. */
+int launcher_client_daemon(const struct launcher_client *c);
 void launcher_client_close(struct launcher_client *c);
 
 /* The same for a service that may be between two daemons: as long as its region is there, for LAUNCHER_PATIENCE_S. */

@@ -30,13 +30,20 @@ static bool daemon_gone(const char *instance, int wait_ms) {
     return true;
 }
 
-/* A daemon that does not answer, or does not go. Its lock says that it lives, and the region says its pid. */
-static void kill_daemon(const char *instance) {
+/* What the region says of the daemon's pid. */
+static int noted_pid(const char *instance) {
     struct shm_region r;
     struct shm_error why;
-    if (shm_region_open(&r, instance, &why)) return;
+    if (shm_region_open(&r, instance, &why)) return 0;
     int pid = (int)atomic_load(&r.super->daemon_pid);
     shm_region_close(&r);
+    return pid;
+}
+
+/* A daemon that does not answer, or does not go. Its lock says that it lives; its pid is the kernel's word where it
+ * listened, else the region's. */
+static void kill_daemon(const char *instance, int pid) {
+    if (pid <= 1) pid = noted_pid(instance);
     if (pid > 1 && shm_region_daemon_lives(instance) == 1) kill(pid, SIGKILL);
 }
 
@@ -44,14 +51,16 @@ static enum launcher_exit stop_daemon(const char *instance, struct gpud_error *e
     struct launcher_client c;
     struct fmt_json *reply;
     bool asked = false;
+    int pid = 0;
     if (launcher_client_open(&c, instance, err) == LAUNCHER_OK) {
+        pid = launcher_client_daemon(&c);
         launcher_client_patience(&c, LEAVE_MS / 1000);
         asked = launcher_client_ask(&c, launcher_jobs_request("stop"), &reply, err) == LAUNCHER_OK;
         if (asked) fmt_json_free(reply);
         launcher_client_close(&c);
     }
     if (daemon_gone(instance, asked ? STOP_WAIT_MS : LEAVE_MS)) return LAUNCHER_OK;
-    kill_daemon(instance);
+    kill_daemon(instance, pid);
     if (daemon_gone(instance, KILL_WAIT_MS)) return LAUNCHER_OK;
     gpud_fail(err, "the daemon of service %s does not end, not even killed", instance);
     return LAUNCHER_FAILED;
