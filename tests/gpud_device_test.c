@@ -13,12 +13,11 @@
 #include "shm/host.h"
 #include "synth/eval.h"
 #include "synth/producer.h"
+#include "tests/check.h"
 
 #define CASE "tests/data/cases/mul2_bn128/"
 
 enum { SLOTS = 6, MAX_CALLS = 64, DEADLINE_S = 20 };
-
-static int failures;
 
 /* Every allocation of the process is counted (not under sanitizers, whose own malloc it is). */
 static _Atomic unsigned long allocations;
@@ -39,14 +38,6 @@ void *realloc(void *p, size_t n) {
     return __libc_realloc(p, n);
 }
 #endif
-
-#define CHECK(cond)                                                            \
-    do {                                                                       \
-        if (!(cond)) {                                                         \
-            printf("%s:%d: not so: %s\n", __FILE__, __LINE__, #cond);          \
-            failures++;                                                        \
-        }                                                                      \
-    } while (0)
 
 /* ---- the back end ---- */
 

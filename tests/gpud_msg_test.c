@@ -6,16 +6,7 @@
 
 #include "gpud/msg.h"
 #include "gpud/options.h"
-
-static int failures;
-
-#define CHECK(cond)                                                            \
-    do {                                                                       \
-        if (!(cond)) {                                                         \
-            printf("%s:%d: not so: %s\n", __FILE__, __LINE__, #cond);          \
-            failures++;                                                        \
-        }                                                                      \
-    } while (0)
+#include "tests/check.h"
 
 static int parse(struct gpud_request *req, const char *text, struct gpud_error *err) {
     return gpud_msg_parse(req, text, strlen(text), err);

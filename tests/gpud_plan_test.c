@@ -5,18 +5,9 @@
 
 #include "gpud/pin.h"
 #include "gpud/plan.h"
+#include "tests/check.h"
 
 #define MIB (1ull << 20)
-
-static int failures;
-
-#define CHECK(cond)                                                            \
-    do {                                                                       \
-        if (!(cond)) {                                                         \
-            printf("%s:%d: not so: %s\n", __FILE__, __LINE__, #cond);          \
-            failures++;                                                        \
-        }                                                                      \
-    } while (0)
 
 static const struct gpud_plan_in base = {
     .nodes = 1, .devices = 1, .workers = 2, .budget = 1 << 30, .bound_by = "a test",

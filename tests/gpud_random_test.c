@@ -6,18 +6,9 @@
 
 #include "formats/decimal.h"
 #include "gpud/random.h"
+#include "tests/check.h"
 
 enum { DRAWS = 4000 };
-
-static int failures;
-
-#define CHECK(cond)                                                            \
-    do {                                                                       \
-        if (!(cond)) {                                                         \
-            printf("%s:%d: not so: %s\n", __FILE__, __LINE__, #cond);          \
-            failures++;                                                        \
-        }                                                                      \
-    } while (0)
 
 static int compare(const void *a, const void *b) {
     return memcmp(a, b, KRN_FR_BYTES);

@@ -15,18 +15,9 @@
 #include "gpud/sock.h"
 #include "shm/host.h"
 #include "shm/peer.h"
+#include "tests/check.h"
 
 enum { TAG = 100, BIG = 4 << 20 };
-
-static int failures;
-
-#define CHECK(cond)                                                            \
-    do {                                                                       \
-        if (!(cond)) {                                                         \
-            printf("%s:%d: not so: %s\n", __FILE__, __LINE__, #cond);          \
-            failures++;                                                        \
-        }                                                                      \
-    } while (0)
 
 static struct gpud_sock server;
 static struct shm_waiter *waiter;
