@@ -1,6 +1,6 @@
 /*
- * kernels/cuda.h: what the GPU back end takes of a device's memory, for those who plan. Linked only where CUDA was there
- * at build time; needs no device.
+ * kernels/cuda.h: what the GPU back end takes of a device's memory, for those who plan. Linked only where CUDA was
+ * there at build time; needs no device.
  */
 #ifndef KERNELS_CUDA_H
 #define KERNELS_CUDA_H

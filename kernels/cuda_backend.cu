@@ -276,5 +276,6 @@ static int finish(struct krn_job *job, struct krn_proof *proof, struct krn_times
 }
 
 extern "C" const struct krn_backend krn_cuda_backend = {
-    "cuda", count, open_device, close_device, key_load, key_free, host_register, host_unregister, begin, uploaded, finish,
+    "cuda", count, open_device, close_device, key_load, key_free, host_register, host_unregister, begin,
+    uploaded, finish,
 };

@@ -73,7 +73,8 @@ static inline int device_alloc(void **p, size_t bytes, const char *what, char er
     *p = NULL;
     cudaGetLastError();
     cudaMemGetInfo(&free_bytes, &total);
-    snprintf(err, KRN_ERR_TEXT, "%s needs %zu bytes of device memory, %zu of %zu are free", what, bytes, free_bytes, total);
+    snprintf(err, KRN_ERR_TEXT, "%s needs %zu bytes of device memory, %zu of %zu are free", what, bytes, free_bytes,
+             total);
     return -ENOMEM;
 }
 

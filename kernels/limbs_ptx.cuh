@@ -217,7 +217,8 @@ PTX_FN void ptx_merge(uint32_t *r, const uint32_t *even, const uint32_t *odd, co
     r[n - 1] = ptx_addc(odd[n - 1], 0);
 }
 
-PTX_FN void ptx_mont_mul(uint32_t *r, const uint32_t *a, const uint32_t *b, const uint32_t *p, uint32_t np0, const int n)
+PTX_FN void ptx_mont_mul(uint32_t *r, const uint32_t *a, const uint32_t *b, const uint32_t *p, uint32_t np0,
+                         const int n)
 {
     uint32_t even[PTX_MAX], odd[PTX_MAX], t[PTX_MAX];
     ptx_row_first(even, a, b[0], n);
@@ -369,7 +370,8 @@ PTX_FN void limbs_mont_sqr(uint64_t *r, const uint64_t *a, const uint64_t *p, ui
 }
 
 /* (a0 + a1 u)(b0 + b1 u), u^2 = -1, for p of two spare bits: Karatsuba on whole products and two reductions, where
- * three Montgomery multiplications have three (5 n^2 wide multiplications in place of 6 n^2). Results may be operands. */
+ * three Montgomery multiplications have three (5 n^2 wide multiplications in place of 6 n^2). Results may be
+ * operands. */
 PTX_FN void limbs_mont_mul_fq2(uint64_t *r0, uint64_t *r1, const uint64_t *a0, const uint64_t *a1, const uint64_t *b0,
                                const uint64_t *b1, const uint64_t *p, uint64_t np0, const int limbs)
 {

@@ -85,8 +85,8 @@ extern "C" size_t krn_workspace_bytes(size_t n, enum krn_curve_id curve, int g2,
 {
     const struct msm_group *g = msm_group_of(curve, g2);
     const struct msm_shape largest = shape_for(curve, n, copies);
-    return msm_sorter_bytes(curve, msm_tile(n), largest.windows, msm_buckets(&largest)) + msm_sums_bytes(g, msm_tile(n), &largest) +
-           msm_scratch_bytes(g, msm_tile(n), &largest);
+    return msm_sorter_bytes(curve, msm_tile(n), largest.windows, msm_buckets(&largest)) +
+           msm_sums_bytes(g, msm_tile(n), &largest) + msm_scratch_bytes(g, msm_tile(n), &largest);
 }
 
 int msm_open(struct msm *m, enum krn_curve_id curve, int g2, size_t n, int copies, char err[KRN_ERR_TEXT])

@@ -124,14 +124,15 @@ static inline void *msm_carve(void *memory, size_t *used, size_t bytes)
 
 /* For up to `tile` scalars of `windows` digits at once, in up to `buckets` buckets. */
 size_t msm_sorter_bytes(enum krn_curve_id curve, size_t tile, int windows, size_t buckets);
-int msm_sorter_init(struct msm_sorter *s, enum krn_curve_id curve, size_t tile, int windows, size_t buckets, void *memory,
-                    struct msm_counters *seen, char err[KRN_ERR_TEXT]);
+int msm_sorter_init(struct msm_sorter *s, enum krn_curve_id curve, size_t tile, int windows, size_t buckets,
+                    void *memory, struct msm_counters *seen, char err[KRN_ERR_TEXT]);
 
 /* Counts the scalars by length into s->seen->words and waits for it. -ERANGE where one is not below r. */
 int msm_count(struct msm_sorter *s, const void *scalars, size_t n, cudaStream_t stream, char err[KRN_ERR_TEXT]);
 
-/* Sorts the digits of n <= s->tile plain scalars, which msm_count has seen (with others, if there are more tiles). Pair i belongs to base first + i of each copy, copies lying `stride`
- * points apart. Waits once, for the number of pairs. */
+/* Sorts the digits of n <= s->tile plain scalars, which msm_count has seen (with others, if there are more tiles).
+ * Scalar i belongs to base first + i of each copy, copies lying `stride` points apart. Waits once, for the number of
+ * pairs. */
 int msm_digits(struct msm_sorter *s, const struct msm_shape *shape, const void *scalars, size_t n, size_t first,
                size_t stride, cudaStream_t stream, char err[KRN_ERR_TEXT]);
 

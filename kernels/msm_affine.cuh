@@ -3,16 +3,16 @@
  *
  * An affine addition costs 5 M + 1 S and one inversion; Montgomery's trick turns many inversions into one and three of
  * those multiplications each. A mixed XYZZ addition costs 8 M + 2 S. The additions of a bucket depend on each other,
- * so they are done as a tree: in each round each thread halves what is left of its tasks, pairs (0, 1), (2, 3) ... of each;
- * the odd one moves up. A round is three kernels:
+ * so they are done as a tree: in each round each thread halves what is left of its tasks, pairs (0, 1), (2, 3) ... of
+ * each; the odd one moves up. A round is three kernels:
  *
  *   forward    the product of a thread's denominators, and the products so far, pair by pair
  *   invert     the products of all threads, a few to a thread, by the same trick
  *   backward   denominators undone in the opposite order, the sums in place
  *
- * Tasks are sorted by size, so the threads of a block have alike ones. What is left in the end, one or two points a task,
- * goes through XYZZ. Slot i of thread g lies at i * threads + g: neighbours in a warp are neighbours in memory; x and
- * y lie apart, since the forward kernel reads x alone.
+ * Tasks are sorted by size, so the threads of a block have alike ones. What is left in the end, one or two points a
+ * task, goes through XYZZ. Slot i of thread g lies at i * threads + g: neighbours in a warp are neighbours in memory; x
+ * and y lie apart, since the forward kernel reads x alone.
  *
  * Cost sketch, a pair: 5 M + 1 S; reads two x and a prefix, two points, writes a prefix and a point: 480 bytes at 381
  * bits, half of them gathered in the first round.
@@ -64,7 +64,8 @@ static __device__ __forceinline__ void fetch_x(coordinate *x, const rounds &a, c
 }
 
 template <bool FIRST>
-static __device__ __forceinline__ void fetch(affine *p, const rounds &a, const struct msm_task &task, uint32_t k, uint32_t i)
+static __device__ __forceinline__ void fetch(affine *p, const rounds &a, const struct msm_task &task, uint32_t k,
+                                             uint32_t i)
 {
     if (FIRST) {
         const uint32_t value = a.values[task.start + i];

@@ -248,8 +248,9 @@ static int accumulate(const struct msm_sorter *s, const struct msm_sums *sums_, 
         const unsigned small_blocks = blocks_for(small_most < (1u << 18) ? small_most : (1u << 18));
         const unsigned chunk_blocks = (unsigned)(chunk_most < 1024 ? chunk_most : 1024);
         small_kernel<<<small_blocks, THREADS, 0, stream>>>(s->small, &s->counters->small, m);
-        chunk_kernel<<<chunk_blocks, THREADS, THREADS * sizeof(xyzz), stream>>>(s->chunks, &s->counters->chunks, m.slots, m);
-        chunk_kernel<<<64, THREADS, THREADS * sizeof(xyzz), stream>>>(s->joins, &s->counters->joins, m.slots2, m);
+        const size_t shared = THREADS * sizeof(xyzz);
+        chunk_kernel<<<chunk_blocks, THREADS, shared, stream>>>(s->chunks, &s->counters->chunks, m.slots, m);
+        chunk_kernel<<<64, THREADS, shared, stream>>>(s->joins, &s->counters->joins, m.slots2, m);
     }
     DEVICE_TRY(cudaGetLastError());
     return 0;
@@ -278,7 +279,8 @@ static int expand(void *bases, size_t n, int copies, int shift, void *scratch, s
 {
     const size_t tile = scratch_bytes / sizeof(xyzz);
     if (tile == 0) {
-        snprintf(err, KRN_ERR_TEXT, "expanding bases needs %zu bytes of scratch, there are %zu", sizeof(xyzz), scratch_bytes);
+        snprintf(err, KRN_ERR_TEXT, "expanding bases needs %zu bytes of scratch, there are %zu", sizeof(xyzz),
+                 scratch_bytes);
         return -ENOMEM;
     }
     for (int copy = 1; copy < copies; copy++)

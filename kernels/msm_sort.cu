@@ -146,7 +146,8 @@ static __global__ void __launch_bounds__(BLOCK) digit_kernel(const __grid_consta
             const uint32_t to = at + __popc(some & ((1u << lane) - 1));
             const uint32_t bucket = (uint32_t)(d < 0 ? -d : d) - 1;
             a.keys[to] = (uint32_t)(j % a.shape.sets) << (a.shape.bits - 1) | bucket;
-            a.values[to] = (i + a.first + (uint32_t)(j / a.shape.sets) * a.stride) | (d < 0 ? sign ^ 0x80000000u : sign);
+            const uint32_t copy = (uint32_t)(j / a.shape.sets);
+            a.values[to] = (i + a.first + copy * a.stride) | (d < 0 ? sign ^ 0x80000000u : sign);
         }
         at += __popc(some);
     }
@@ -397,8 +398,8 @@ size_t msm_sorter_bytes(enum krn_curve_id curve, size_t tile, int windows, size_
     return layout(&s, NULL);
 }
 
-int msm_sorter_init(struct msm_sorter *s, enum krn_curve_id curve, size_t tile, int windows, size_t buckets, void *memory,
-                    struct msm_counters *seen, char err[KRN_ERR_TEXT])
+int msm_sorter_init(struct msm_sorter *s, enum krn_curve_id curve, size_t tile, int windows, size_t buckets,
+                    void *memory, struct msm_counters *seen, char err[KRN_ERR_TEXT])
 {
     bounds(s, curve, tile, windows, buckets);
     if (s->pairs_max >> 31) {
@@ -419,7 +420,8 @@ int msm_count(struct msm_sorter *s, const void *scalars, size_t n, cudaStream_t 
         count_kernel<<<(unsigned)(blocks < 2048 ? blocks : 2048), BLOCK, 0, stream>>>(a);
         DEVICE_TRY(cudaGetLastError());
     }
-    DEVICE_TRY(cudaMemcpyAsync(s->seen, s->counters, offsetof(struct msm_counters, bin), cudaMemcpyDeviceToHost, stream));
+    const size_t counts = offsetof(struct msm_counters, bin);
+    DEVICE_TRY(cudaMemcpyAsync(s->seen, s->counters, counts, cudaMemcpyDeviceToHost, stream));
     DEVICE_TRY(cudaStreamSynchronize(stream));
     if (s->seen->too_large) {
         snprintf(err, KRN_ERR_TEXT, "%u of %zu scalars are not below the group order", s->seen->too_large, n);
@@ -456,8 +458,9 @@ int msm_digits(struct msm_sorter *s, const struct msm_shape *shape, const void *
     const size_t buckets = msm_buckets(shape);
     const size_t bound = pairs_bound(s->seen->words, shape), all = n * (size_t)shape->windows;
     if (n > s->tile || (bound < all ? bound : all) > s->pairs_max || buckets > s->buckets_max) {
-        snprintf(err, KRN_ERR_TEXT, "%zu scalars of %d digits in %zu buckets: the workspace holds %zu pairs, %zu buckets",
-                 n, shape->windows, buckets, s->pairs_max, s->buckets_max);
+        snprintf(err, KRN_ERR_TEXT,
+                 "%zu scalars of %d digits in %zu buckets: the workspace holds %zu pairs, %zu buckets", n,
+                 shape->windows, buckets, s->pairs_max, s->buckets_max);
         return -EINVAL;
     }
     s->shape = *shape;

@@ -3,7 +3,8 @@
  *
  * A transform of 2^L is cut into passes of up to 10 bits. A pass loads tiles of 2^10 elements (32 KiB of shared
  * memory), 4 to a thread, and works through its bits in rounds of two: radix 4 in registers, exchanged through
- * shared memory between rounds. (Radix 8 needs 128 registers and twice the code, and is slower.) The pass over the lowest bits reads whole tiles in a row; the others take
+ * shared memory between rounds. (Radix 8 needs 128 registers and twice the code, and is slower.) The pass over
+ * the lowest bits reads whole tiles in a row; the others take
  * 2^K rows of 2^(10-K) neighbours each. Inverse, coset factor and forward share the lowest pass.
  *
  * Cost sketch, per element: L/2 Montgomery multiplications and L additions; 64 bytes a pass, and up to 24 bytes of
@@ -16,6 +17,7 @@ enum {
     OWN_LOG = 2, OWN = 1 << OWN_LOG,    /* elements that a thread holds; the bits of a round */
     TILE_LOG = 10,
     TILE_THREADS = 1 << (TILE_LOG - OWN_LOG),
+    TILE_BLOCKS = 3,                    /* on a multiprocessor: 80 registers a thread */
     MAX_PASSES = 4,
 };
 
@@ -176,8 +178,6 @@ static __device__ __forceinline__ void rounds_inverse(F x[OWN], tile<F> &m, layo
         const int r = min((int)OWN_LOG, p - map.b);
         p -= r;
         move_to(x, m, now, p, r);
-        if (OWN_LOG > 2 && r > 2)
-            stage<F, OWN_LOG - 1, true>(x, a, map, p, r);
         if (r > 1)
             stage<F, 1, true>(x, a, map, p, r);
         stage<F, 0, true>(x, a, map, p, r);
@@ -194,12 +194,11 @@ static __device__ __forceinline__ void rounds_forward(F x[OWN], tile<F> &m, layo
         stage<F, 0, false>(x, a, map, p, r);
         if (r > 1)
             stage<F, 1, false>(x, a, map, p, r);
-        if (OWN_LOG > 2 && r > 2)
-            stage<F, OWN_LOG - 1, false>(x, a, map, p, r);
     }
 }
 
-template <class F> __global__ void __launch_bounds__(TILE_THREADS, OWN_LOG == 2 ? 3 : 2) ntt_pass_kernel(const __grid_constant__ pass<F> a)
+template <class F>
+__global__ void __launch_bounds__(TILE_THREADS, TILE_BLOCKS) ntt_pass_kernel(const __grid_constant__ pass<F> a)
 {
     extern __shared__ ulonglong2 memory[];
     const pass_item<F> &item = a.item[blockIdx.y];

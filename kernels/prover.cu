@@ -355,8 +355,8 @@ int prover_check_c(struct prover *p, int slot, const uint8_t *c, uint64_t *row, 
     DEVICE_TRY(cudaMemsetAsync(p->row, 0xff, sizeof *p->row, stream));
     DEVICE_TRY(cudaStreamWaitEvent(stream, s->uploaded, 0));
     if (p->curve == KRN_BN254)
-        check_kernel<<<blocks, 256, 0, stream>>>((const bn254_fr *)s->a, (const bn254_fr *)s->b, (const bn254_fr *)p->h, n,
-                                                 p->row);
+        check_kernel<<<blocks, 256, 0, stream>>>((const bn254_fr *)s->a, (const bn254_fr *)s->b,
+                                                 (const bn254_fr *)p->h, n, p->row);
     else
         check_kernel<<<blocks, 256, 0, stream>>>((const bls381_fr *)s->a, (const bls381_fr *)s->b,
                                                  (const bls381_fr *)p->h, n, p->row);
@@ -389,8 +389,8 @@ static int bases_of(struct prover *p, int set, size_t at, size_t count, const ui
 }
 
 /* One tile of scalars into the bucket sums of sets from .. to-1. */
-static int sum_tile(struct prover *p, const struct msm_shape *shape, const uint8_t *scalars, size_t at, size_t n, int from,
-                    int to, cudaStream_t stream, char err[KRN_ERR_TEXT])
+static int sum_tile(struct prover *p, const struct msm_shape *shape, const uint8_t *scalars, size_t at, size_t n,
+                    int from, int to, cudaStream_t stream, char err[KRN_ERR_TEXT])
 {
     const bool streamed = p->mode == PROVER_STREAMED;
     const size_t count = n - at < p->tile ? n - at : p->tile;

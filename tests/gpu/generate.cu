@@ -159,8 +159,8 @@ template <class T> __global__ void __launch_bounds__(THREADS) points_kernel(cons
 }
 
 template <class T>
-static void points(enum krn_curve_id curve, int g2, const uint8_t k0[32], const uint8_t k1[32], void *out, void *scratch,
-                   size_t n, cudaStream_t stream)
+static void points(enum krn_curve_id curve, int g2, const uint8_t k0[32], const uint8_t k1[32], void *out,
+                   void *scratch, size_t n, cudaStream_t stream)
 {
     points_args<T> a, *device;
     reference_times_generator(curve, g2, k0, &a.start);

@@ -1,6 +1,7 @@
 /*
  * tests/gpu/ntt_gputest.cu: transforms on the device against the textbook ones on the CPU, byte for byte.
- * Arguments: the largest size, as a power of two (22), and further sizes checked by spot values (24 27).
+ * Arguments: the largest size, as a power of two, and further sizes checked by spot values; 22 24 27 where there are
+ * none.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -149,13 +150,25 @@ int main(int argc, char **argv)
     int devices = 0;
     if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0)
         return 77;
-    const int most = argc > 1 ? atoi(argv[1]) : 22;
+    static char *by_default[] = {NULL, (char *)"22", (char *)"24", (char *)"27"};
+    if (argc == 1) {
+        argc = 4;
+        argv = by_default;
+    }
+    const int most = atoi(argv[1]);
     for (int curve = 0; curve < KRN_CURVES; curve++)
         for (int log = 0; log <= most; log++)
             compare((enum krn_curve_id)curve, log);
     for (int curve = 0; curve < KRN_CURVES; curve++)
-        for (int i = 2; i < argc; i++)
-            spot((enum krn_curve_id)curve, atoi(argv[i]));
+        for (int i = 2; i < argc; i++) {
+            const int log = atoi(argv[i]);
+            size_t free_bytes = 0, total = 0;
+            CHECK(cudaMemGetInfo(&free_bytes, &total));
+            if (((size_t)KRN_FR_BYTES << log) * 8 < free_bytes)
+                spot((enum krn_curve_id)curve, log);
+            else
+                printf("2^%d left out: %zu bytes of device memory are free\n", log, free_bytes);
+        }
     char err[KRN_ERR_TEXT] = "";
     struct ntt_tables tables;
     if (ntt_tables_init(&tables, KRN_BN254, 29, NULL, 0, err) != -EINVAL || !err[0]) {

@@ -70,7 +70,8 @@ static void make(struct setting *s, enum krn_curve_id curve, uint32_t log_n, uin
                  enum scalar_kind kind)
 {
     const size_t n = (size_t)1 << log_n;
-    snprintf(s->name, sizeof s->name, "%s 2^%u, %u variables, %u public", krn_curve(curve)->name, log_n, n_vars, n_public);
+    snprintf(s->name, sizeof s->name, "%s 2^%u, %u variables, %u public", krn_curve(curve)->name, log_n, n_vars,
+             n_public);
     s->a = some_points(curve, 0, 10, n_vars, true);
     s->b1 = some_points(curve, 0, 20, n_vars, true);
     s->b2 = some_points(curve, 1, 20, n_vars, true);
@@ -124,7 +125,8 @@ static struct krn_dev_key *load(const struct krn_backend *backend, struct krn_de
     return key;
 }
 
-static struct krn_job *begin(const struct krn_backend *backend, struct krn_dev_key *key, const struct setting *s, bool c)
+static struct krn_job *begin(const struct krn_backend *backend, struct krn_dev_key *key, const struct setting *s,
+                             bool c)
 {
     char err[KRN_ERR_TEXT] = "";
     const struct krn_vectors v = {s->w.data(), s->va.data(), s->vb.data(), c ? s->vc.data() : NULL};
@@ -316,8 +318,9 @@ int main(int argc, char **argv)
     const struct {
         uint32_t log_n, n_vars, n_public;
         enum scalar_kind kind;
-    } shapes[] = {{0, 1, 0, SCALARS_RANDOM}, {1, 2, 0, SCALARS_RANDOM}, {1, 3, 2, SCALARS_RANDOM}, {2, 5, 1, SCALARS_RANDOM},
-                  {5, 40, 3, SCALARS_RANDOM}, {8, 200, 0, SCALARS_BITS}, {10, 1023, 7, SCALARS_RANDOM},
+    } shapes[] = {{0, 1, 0, SCALARS_RANDOM}, {1, 2, 0, SCALARS_RANDOM}, {1, 3, 2, SCALARS_RANDOM},
+                  {2, 5, 1, SCALARS_RANDOM}, {5, 40, 3, SCALARS_RANDOM}, {8, 200, 0, SCALARS_BITS},
+                  {10, 1023, 7, SCALARS_RANDOM},
                   {13, 9000, 1, SCALARS_BITS}, {15, 32000, 100, SCALARS_MOST_BITS}};
     for (int curve = 0; curve < KRN_CURVES; curve++) {
         for (auto &shape : shapes) {

@@ -171,14 +171,16 @@ void reference_mul(enum krn_curve_id curve, uint8_t *r, const uint8_t *a, const 
 {
     const struct krn_scalar_field f = krn_scalar_field(curve);
     for (size_t i = 0; i < n; i++)
-        krn_scalar_mul(&f, (struct krn_scalar *)r + i, (const struct krn_scalar *)a + i, (const struct krn_scalar *)b + i);
+        krn_scalar_mul(&f, (struct krn_scalar *)r + i, (const struct krn_scalar *)a + i,
+                       (const struct krn_scalar *)b + i);
 }
 
 void reference_sub(enum krn_curve_id curve, uint8_t *r, const uint8_t *a, const uint8_t *b, size_t n)
 {
     const struct krn_scalar_field f = krn_scalar_field(curve);
     for (size_t i = 0; i < n; i++)
-        krn_scalar_sub(&f, (struct krn_scalar *)r + i, (const struct krn_scalar *)a + i, (const struct krn_scalar *)b + i);
+        krn_scalar_sub(&f, (struct krn_scalar *)r + i, (const struct krn_scalar *)a + i,
+                       (const struct krn_scalar *)b + i);
 }
 
 void reference_plain(enum krn_curve_id curve, uint8_t *r, size_t n)

@@ -21,8 +21,8 @@ void reference_msm(enum krn_curve_id curve, int g2, const void *points, const vo
 /* Negates an affine point in place. */
 void reference_negate(enum krn_curve_id curve, int g2, void *point);
 
-/* values (2^log plain or Montgomery scalars, natural order) -> their transform, natural order: sum of v_i w^(i j), w the
- * root of unity of kernels/scalar.h. The inverse includes 1/n. Textbook radix 2 with a bit reversal. */
+/* values (2^log plain or Montgomery scalars, natural order) -> their transform, natural order: sum of v_i w^(i j), w
+ * the root of unity of kernels/scalar.h. The inverse includes 1/n. Textbook radix 2 with a bit reversal. */
 void reference_ntt(enum krn_curve_id curve, int log, int inverse, uint8_t *values);
 
 /* values[i] *= shift^i, shift the generator of the odd coset of the domain of 2^log: a root of order 2^(log+1), or 25

@@ -2,9 +2,9 @@
  * tests/gpu/table_gpubench.cu: one table: operation, curve, size, ours, the floor, their ratio.
  *
  * The floor is the operation's multiplications at the rate of the bare multiplication kernels that run first: L / 2 an
- * element of a transform of 2^L; 5 M + 1 S, an affine addition, a digit of a scalar. Times are medians of five after one
- * warm-up, the whole call with its results on the host; every sum is checked against its logarithm. Inputs are random
- * and made on the device.
+ * element of a transform of 2^L; 5 M + 1 S, an affine addition, a digit of a scalar. Times are medians of five after
+ * one warm-up, the whole call with its results on the host; every sum is checked against its logarithm. Inputs are
+ * random and made on the device.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -305,7 +305,8 @@ int main(int argc, char **argv)
     const int proofs[2] = {20, 22};
     for (int c = 0; c < 2; c++) {
         const int log = proofs[c];
-        const double n = (double)((size_t)1 << log), windows = msm_expanded((enum krn_curve_id)c, (size_t)n, 16).windows;
+        const double n = (double)((size_t)1 << log);
+        const double windows = msm_expanded((enum krn_curve_id)c, (size_t)n, 16).windows;
         bench_proof((enum krn_curve_id)c, log,
                     1e-6 * (6 * n * log / 2 / fr[c] + n * windows * (4 / rate_of_additions(0, mul[c], sqr[c]) +
                                                                     1 / rate_of_additions(1, mul[c], sqr[c]))));
