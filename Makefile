@@ -22,7 +22,7 @@ FLAGS.tsan := -O1 -fsanitize=thread
 CFLAGS := -std=c11 -D_GNU_SOURCE -g $(WARN) $(FLAGS.$(VARIANT)) -I. -pthread -fno-strict-aliasing \
 	-fPIC -fvisibility=hidden -fno-var-tracking-assignments
 LDFLAGS := -pthread $(filter -fsanitize%,$(FLAGS.$(VARIANT)))
-LIBS := -ljansson -luring -lnuma -lm
+LIBS := -ljansson -lmd -luring -lnuma -lm
 ifneq ($(VARIANT),release)
 CUDA := 0
 endif

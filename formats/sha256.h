@@ -1,5 +1,6 @@
 /*
- * formats/sha256.h: SHA-256 (FIPS 180-4), to name files by their content.
+ * formats/sha256.h: SHA-256 (FIPS 180-4), to name files and results by their content. libmd does it; only
+ * formats/sha256.c talks to it.
  */
 #ifndef FORMATS_SHA256_H
 #define FORMATS_SHA256_H
@@ -9,10 +10,9 @@
 
 enum { FMT_SHA256_BYTES = 32, FMT_SHA256_TEXT = 65 };      /* TEXT: 64 hex digits and a NUL */
 
+/* libmd's state; its size is checked where it is known. */
 struct fmt_sha256 {
-    uint32_t state[8];
-    uint64_t len;
-    uint8_t block[64];
+    uint64_t state[28];
 };
 
 void fmt_sha256_begin(struct fmt_sha256 *h);

@@ -28,6 +28,7 @@ one() {
 one 'liburing.h' 'shm/bell_uring.c'
 one 'numa(if)?.h' 'shm/host.c'
 one 'jansson.h' 'formats/json.c'
+one 'sha2.h' 'formats/sha256.c'
 one 'cuda(_runtime(_api)?)?.h' 'kernels/.*\.(cu|cuh)'
 
 # Every allocation of the proving path is made before it is ready; kernels and shm neither print nor exit.
