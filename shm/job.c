@@ -303,7 +303,7 @@ static bool end_attempt(struct shm_region *r, uint32_t index, shm_ctl seen, uint
 /* Whether the worker that a job's control word names works on it. */
 static bool is_worked_on(struct shm_region *r, shm_ctl c, uint64_t id) {
     unsigned owner = shm_ctl_owner(c);
-    return owner < r->n_peers && shm_load_acq(&r->peers[owner].job) == id;      /* pairs with set_work and commit */
+    return owner < r->n_peers && id != 0 && shm_load_acq(&r->peers[owner].job) == id;   /* pairs with set_work, commit */
 }
 
 uint32_t shm_job_sweep(struct shm_region *r, uint32_t max_attempts, const char *why) {
@@ -315,7 +315,7 @@ uint32_t shm_job_sweep(struct shm_region *r, uint32_t max_attempts, const char *
             continue;
         uint64_t id = shm_job_id(r, (struct shm_job_ref){i, shm_ctl_gen(c)});
         /* In this order: a worker that commits makes READY visible before it says that it works on nothing. */
-        if (is_worked_on(r, c, id) || shm_slot_holds(r, id, NULL))
+        if (is_worked_on(r, c, id) || (shm_ctl_state(c) == SHM_JOB_SYNTHESIS && shm_slot_holds(r, id, NULL)))
             continue;
         n += end_attempt(r, i, c, max_attempts, why);
     }

@@ -94,6 +94,7 @@ bool cancelled, retried, spoiled, gave_up;
 #define holds(s, j) (sstate[s] >= READY && sstate[s] <= UPLOADED && sealed[s] && djob[s] == j)
 #define held(j) (holds(0, j) || holds(LAST_S, j))
 #define unworked(j) (jowner[j] == NOBODY || (jowner[j] == 0 && pjob[0] != j) || (jowner[j] == LAST_W && pjob[LAST_W] != j))
+#define left_by(j, w) (jowner[j] == w && (jstate[j] == FAILING || (jstate[j] == SYNTHESIS && !held(j))))
 #define over(j) (jstate[j] == DONE || jstate[j] == FAILED || jstate[j] == CANCELLED)
 #ifdef SPOIL
 #define orphan(j) (jstate[j] == SYNTHESIS && !held(j) && unworked(j))
@@ -292,10 +293,10 @@ reap:
         od;
         DSTEP(pjob[w] = NONE)
         do
-        :: j < JOBS && jowner[j] == w && (jstate[j] == SYNTHESIS || jstate[j] == FAILING) && !held(j) ->
+        :: j < JOBS && left_by(j, w) ->
 job_reap:
             DSTEP(jstate[j] = QUEUED; jowner[j] = NOBODY)
-        :: j < JOBS && !(jowner[j] == w && (jstate[j] == SYNTHESIS || jstate[j] == FAILING) && !held(j)) -> j++
+        :: j < JOBS && !left_by(j, w) -> j++
         :: else -> j = 0; break
         od;
         DSTEP(joined[w] = false; moved = true)
