@@ -95,6 +95,9 @@ fuzz: deps                  ## long fuzzing of the parsers (FUZZ_SECONDS per tar
 	@$(MAKE) --no-print-directory -j$$(nproc) $(FUZZERS)
 	@tests/fuzz/run $${FUZZ_SECONDS:-300}
 
+soak: programs              ## a service whose workers and daemon are killed at random (SOAK_SECONDS, default 600)
+	@PINWHEEL_BUILD=$(B) tests/soak $${SOAK_SECONDS:-600}
+
 install: programs           ## install under PREFIX (default /usr/local), below DESTDIR where that is set
 	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/pkgconfig include share/man/man3)
 	install -m 755 $(PROGRAMS) $(B)/pinwheel $(DESTDIR)$(PREFIX)/bin
