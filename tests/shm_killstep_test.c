@@ -143,6 +143,18 @@ static int prove_once(void *arg) {
     return daemon_once(&child) != DAEMON_DID;
 }
 
+/* A proof that came out wrong: the same payload is tried again. */
+static int prove_twice(void *arg) {
+    struct shm_slot_ref slot;
+    struct shm_slot_desc desc;
+    struct shm_job_ref job;
+    if (shm_slot_take(&child, NULL, NULL, &slot, &desc) != 0 || shm_job_find(&child, desc.job, &job) != 0 ||
+        shm_job_proving(&child, job) != 0 || shm_slot_uploaded(&child, slot) != 0 ||
+        shm_job_retry(&child, job, slot) != 0)
+        return 1;
+    return prove_once(arg);
+}
+
 static void done_without_worker(struct shm_region *r) {
     daemon_recover(r);
     world_settle(r, false);
@@ -209,6 +221,7 @@ static const struct scenario scenarios[] = {
     {"worker: takes an UPLOADED slot", one_uploaded, join_as_worker, work_once, both_done, false},
     {"worker: reports a bad witness", one_job, join_as_worker, fail_once, failed_or_done, false},
     {"daemon: take, prove, settle", one_ready, adopt_as_daemon, prove_once, done_without_worker, true},
+    {"daemon: prove twice", one_ready, adopt_as_daemon, prove_twice, done_without_worker, true},
     {"daemon: add, cancel, fail", no_jobs, adopt_as_daemon, daemon_administers, all_over, true},
     {"daemon: recover and reap", ruins, adopt_as_daemon, recover_and_reap, recovered, true},
 };
