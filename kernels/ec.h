@@ -21,6 +21,7 @@
  *   G_madd(r, a, b)                      XYZZ + affine
  *   G_eq(a, b)                           the same point, whatever its ZZ
  *   G_mul(r, a, k, k_limbs)              k a, k plain, least limb first
+ *   G_mul_sparse(r, a, k)                the same for one word with few bits set
  *   G_to_affine(r, a)                    one inversion
  *   G_batch_to_affine(r, a, scratch, n)  one inversion for n; scratch: 2 n field elements, the caller's
  *

@@ -212,6 +212,17 @@ KRN_FN_CALL void P(mul)(P(xyzz) *r, const P(xyzz) *a, const uint64_t *k, int k_l
     *r = acc;
 }
 
+KRN_FN_CALL void P(mul_sparse)(P(xyzz) *r, const P(xyzz) *a, uint64_t k)
+{
+    const P(xyzz) base = *a;
+    P(set_inf)(r);
+    for (int i = 63; i >= 0; i--) {
+        P(dbl)(r, r);
+        if (k >> i & 1)
+            P(add)(r, r, &base);
+    }
+}
+
 /* Given 1/ZZZ: 1/Z = ZZ/ZZZ, 1/ZZ is its square. Infinity has ZZZ = 0, whose "inverse" 0 gives (0, 0). */
 KRN_FN void P(scale)(P(affine) *r, const P(xyzz) *a, const F *zzz_inv)
 {

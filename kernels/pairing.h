@@ -21,7 +21,6 @@
 enum { PAIRING_MAX = 8 };   /* pairs in one product */
 
 #define PAIRING bn254
-#define PAIRING_X BN254_X_ABS
 #define PAIRING_LOOP BN254_LOOP
 #define PAIRING_HALF BN254_HALF
 #define PAIRING_B2 BN254_B2
@@ -31,7 +30,6 @@ enum { PAIRING_MAX = 8 };   /* pairs in one product */
 #include "kernels/pairing_tmpl.h"
 
 #define PAIRING bls381
-#define PAIRING_X BLS381_X_ABS
 #define PAIRING_LOOP BLS381_LOOP
 #define PAIRING_HALF BLS381_HALF
 #define PAIRING_B2 BLS381_B2
@@ -107,7 +105,8 @@ KRN_FN_CALL int bn254_g1_in_subgroup(const bn254_g1_affine *p)
 KRN_FN_CALL int bn254_g2_in_subgroup(const bn254_g2_affine *q)
 {
     bn254_g2_xyzz xq, left, right;
-    bn254_g2_mul_x(&xq, q);
+    bn254_g2_from_affine(&xq, q);
+    bn254_g2_mul_sparse(&xq, &xq, BN254_X_ABS);
     bn254_g2_madd(&left, &xq, q);
     bn254_psi(&right, &xq);
     bn254_g2_add(&left, &left, &right);
@@ -174,11 +173,10 @@ KRN_FN_CALL void bls381_pairing(bls381_fq12 *r, const bls381_g1_affine *p, const
 KRN_FN_CALL int bls381_g1_in_subgroup(const bls381_g1_affine *p)
 {
     const bls381_fq beta = BLS381_BETA;
-    const uint64_t x = BLS381_X_ABS;
     bls381_g1_xyzz multiple, image;
     bls381_g1_from_affine(&image, p);
-    bls381_g1_mul(&multiple, &image, &x, 1);
-    bls381_g1_mul(&multiple, &multiple, &x, 1);
+    bls381_g1_mul_sparse(&multiple, &image, BLS381_X_ABS);
+    bls381_g1_mul_sparse(&multiple, &multiple, BLS381_X_ABS);
     bls381_g1_neg(&multiple, &multiple);
     bls381_fq_mul(&image.x, &image.x, &beta);
     return bls381_g1_eq(&multiple, &image);
@@ -190,7 +188,8 @@ KRN_FN_CALL int bls381_g2_in_subgroup(const bls381_g2_affine *q)
     bls381_g2_affine image;
     bls381_g2_xyzz sum;
     bls381_psi_affine(&image, q);
-    bls381_g2_mul_x(&sum, q);
+    bls381_g2_from_affine(&sum, q);
+    bls381_g2_mul_sparse(&sum, &sum, BLS381_X_ABS);
     bls381_g2_madd(&sum, &sum, &image);     /* |x| Q + psi(Q) */
     return bls381_g2_is_inf(&sum);
 }

@@ -2,7 +2,7 @@
  * kernels/pairing_tmpl.h: what the pairings of both curves share, written once. kernels/pairing.h includes this file
  * with
  *
- *   PAIRING prefix, e.g. bn254    PAIRING_X |x| of the curve's family    PAIRING_LOOP digits of the Miller loop
+ *   PAIRING prefix, e.g. bn254    PAIRING_LOOP digits of the Miller loop, without the leading one
  *   PAIRING_HALF 1/2 in Fq        PAIRING_B2 b of the twist              PAIRING_PSI_X, _Y coefficients of psi
  *   PAIRING_TWIST_D               1: x = w^2 x', y = w^3 y' untwists (b' = b/xi); 0: M type, division (b' = b xi)
  *
@@ -31,17 +31,6 @@ KRN_FN_CALL void T(psi)(T(g2_xyzz) *r, const T(g2_xyzz) *a)
     T(fq2_mul)(&r->y, &r->y, &psi_y);
     T(fq2_conj)(&r->zz, &a->zz);
     T(fq2_conj)(&r->zzz, &a->zzz);
-}
-
-/* |x| a */
-KRN_FN_CALL void T(g2_mul_x)(T(g2_xyzz) *r, const T(g2_affine) *a)
-{
-    T(g2_set_inf)(r);
-    for (int i = 63; i >= 0; i--) {
-        T(g2_dbl)(r, r);
-        if (PAIRING_X >> i & 1)
-            T(g2_madd)(r, r, a);
-    }
 }
 
 /* ---- Miller loop ---- */
@@ -202,7 +191,6 @@ KRN_FN_CALL void T(easy_part)(T(fq12) *r, const T(fq12) *f)
 
 #undef T
 #undef PAIRING
-#undef PAIRING_X
 #undef PAIRING_LOOP
 #undef PAIRING_HALF
 #undef PAIRING_B2

@@ -63,6 +63,8 @@ static void P(check_mul)(struct vectors *v)
 
     vectors_number(v, bytes, sizeof bytes);
     SN(load)(&k, bytes);
+    const uint64_t word = k.l[0];
+    const int k_is_word = (k.l[1] | k.l[2] | k.l[3]) == 0;
     want = P(read)(v);
     r = P(disguised)(&g, 3);
     P(mul)(&r, &r, k.l, SN(limbs));
@@ -76,6 +78,11 @@ static void P(check_mul)(struct vectors *v)
     P(neg)(&negative, &negative);
     P(check)(v, P(eq)(&negative, &r), "(order - k) G");
     P(check)(v, P(affine_is_inf)(&want) == P(is_inf)(&r), "is_inf");
+    if (k_is_word) {
+        P(from_affine)(&negative, &g);
+        P(mul_sparse)(&negative, &negative, word);
+        P(check)(v, P(eq)(&negative, &r), "mul_sparse");
+    }
     P(check)(v, P(affine_is_reduced)(&want) && P(affine_on_curve)(&want), "on_curve");
     altered = want;
     KRN_PASTE(GROUP_FIELD, add)(&altered.y, &want.y, &g.x);
