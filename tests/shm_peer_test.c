@@ -107,6 +107,14 @@ static void check_wrong_pid(void) {
     uint64_t word = shm_load_acq(&r.peers[p].word);
     shm_store_rel(&r.peers[p].word, (uint64_t)0x3fffffff << 32 | SHM_PEER_LIVE);
     check(shm_peer_pidfd(&r, p) == -EREMOTE, "a living peer whose pid is not to be seen: %d", shm_peer_pidfd(&r, p));
+    shm_store_rel(&r.peers[p].word, (uint64_t)(uint32_t)getpid() << 32 | SHM_PEER_LIVE);
+    check(shm_peer_pidfd(&r, p) == -EREMOTE, "a living peer that has our own pid: %d", shm_peer_pidfd(&r, p));
+    const uint32_t none[] = {0, UINT32_MAX};
+    for (int i = 0; i < 2; i++) {
+        shm_store_rel(&r.peers[p].word, (uint64_t)none[i] << 32 | SHM_PEER_LIVE);
+        int rc = shm_peer_pidfd(&r, p);
+        check(rc < 0 && rc != -ESRCH, "a living peer with pid %d: %d", (int)none[i], rc);
+    }
     end_child(&c, true);
     check(shm_peer_pidfd(&r, p) == -ESRCH, "the same when it is dead");
     shm_store_rel(&r.peers[p].word, (uint64_t)(uint32_t)getpid() << 32 | SHM_PEER_LIVE);
