@@ -1,5 +1,6 @@
 #include "gpud/prove.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -30,6 +31,7 @@ enum gpud_outcome gpud_prove_finish(const struct krn_backend *backend, struct kr
     memset(out, 0, sizeof *out);
     int rc = backend->finish(job, &out->proof, &out->times, &out->row, out->text);
     if (rc == KRN_ROW_DIFFERS) return GPUD_ROW_DIFFERS;
+    if (rc == -ERANGE) return GPUD_INVALID;     /* the witness changed after it was checked: no fault of the device */
     if (rc != KRN_OK) {
         if (!out->text[0]) snprintf(out->text, sizeof out->text, "%s", strerror(-rc));
         return GPUD_DEVICE_ERROR;

@@ -40,7 +40,8 @@ struct krn_backend {
     /* Waits until the device holds its own copy of the vectors; returns false where it never does (CPU): then
      * the vectors must stay until finish. */
     int (*uploaded)(struct krn_job *job);
-    /* Waits for the proof and frees the job. KRN_OK, or KRN_ROW_DIFFERS with *row, or -errno with err. */
+    /* Waits for the proof and frees the job. KRN_OK, or KRN_ROW_DIFFERS with *row, or -errno with err; -ERANGE where
+     * the device found a value of the witness that is not below the group order, and is well. */
     int (*finish)(struct krn_job *job, struct krn_proof *proof, struct krn_times *times, uint64_t *row,
                   char err[KRN_ERR_TEXT]);
 };

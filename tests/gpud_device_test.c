@@ -1,6 +1,7 @@
 /* The device thread against a back end that does as it is told: the order of begin and finish, the overlap,
  * priorities, what becomes of slots and jobs when a proof is wrong, a row differs, the device fails or a job is
  * cancelled. The back end's good proofs are snarkjs's, so that they pass the check that every proof must pass. */
+#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 
 #include "formats/snarkjs.h"
 #include "gpud/device.h"
+#include "gpud/receipt.h"
 #include "gpud/result.h"
 #include "shm/host.h"
 #include "synth/eval.h"
@@ -123,6 +125,7 @@ static int fake_finish(struct krn_job *job, struct krn_proof *proof, struct krn_
         snprintf(err, KRN_ERR_TEXT, "the fake is broken");
         return -5;
     }
+    if (result == KRN_BAD_SCALAR) return -ERANGE;
     if (result == KRN_INVALID) memcpy(proof->c, proof->a, sizeof proof->c);
     return result == KRN_ROW_DIFFERS ? KRN_ROW_DIFFERS : KRN_OK;
 }
@@ -353,6 +356,53 @@ static void test_bad_proofs(bool uploads) {
     end_world();
 }
 
+/* A witness that changes after it was checked: the device says so, and goes on. */
+static void test_changed_witness(void) {
+    make_world(true);
+    fake.result[0] = fake.result[1] = KRN_BAD_SCALAR;
+    start();
+    struct shm_job_ref job = add_job(1);
+    CHECK(reaches(job, SHM_JOB_FAILED));
+    CHECK(reaches(add_job(1), SHM_JOB_DONE));
+    CHECK(!gpud_work_failed(&work, NULL));
+    end_world();
+}
+
+/* What stands in the region is released only where it is what was verified. */
+static void test_receipts(void) {
+    struct gpud_result result;
+    struct gpud_error err;
+    make_world(true);
+    start();
+    struct shm_job_ref job = add_job(1);
+    CHECK(reaches(job, SHM_JOB_DONE));
+    struct shm_job *record = &region.jobs[job.index];
+    uint8_t *area = shm_region_result(&region, job.index);
+
+    record->circuit = 63;           /* the daemon knows it better */
+    record->n_public = UINT32_MAX;
+    CHECK(gpud_receipt_read(&work, job, &result, &err) == 0 && result.circuit == 0);
+    CHECK(memcmp(&result.proof, &fake.good, sizeof fake.good) == 0);
+    CHECK(memcmp(result.publics, witness + KRN_FR_BYTES, KRN_FR_BYTES) == 0);
+    free(result.publics);
+    for (size_t i = 0; i < 2; i++) {
+        size_t at = i ? sizeof fake.good : 5;       /* in the public signal; in the proof */
+        area[at] ^= 1;
+        CHECK(gpud_receipt_read(&work, job, &result, &err) && strstr(err.text, "not the one that was verified"));
+        area[at] ^= 1;
+    }
+
+    memset(work.receipts, 0, region.n_jobs * sizeof *work.receipts);       /* as the next daemon finds it */
+    CHECK(gpud_receipt_read(&work, job, &result, &err) && strstr(err.text, "circuit 63"));
+    record->circuit = 0;
+    area[5] ^= 1;
+    CHECK(gpud_receipt_read(&work, job, &result, &err));
+    area[5] ^= 1;
+    CHECK(gpud_receipt_read(&work, job, &result, &err) == 0);
+    free(result.publics);
+    end_world();
+}
+
 static void test_row_differs(void) {
     make_world(true);
     fake.result[0] = KRN_ROW_DIFFERS;
@@ -497,6 +547,8 @@ int main(void) {
         test_cancel(uploads);
     }
     test_row_differs();
+    test_changed_witness();
+    test_receipts();
     test_device_fails();
     test_quarantine();
     test_checks();
