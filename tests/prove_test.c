@@ -307,7 +307,8 @@ int main(void)
     struct proving bn = open_case("range_bn128"), bls = open_case("range_bls12381");
     for (int i = 0; i < ALL_CASES; i++) {
         struct proving p = open_case(all_cases[i]);
-        same_bytes(&p);
+        if (p.z.n_vars < 1000 || getenv("PINWHEEL_TEST_SHORT") == NULL)
+            same_bytes(&p);
         close_case(&p);
     }
     setenv("PINWHEEL_CPU_ISA", "best", 1);
