@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 /* Steps of a proof follow each other within microseconds: looking this often before sleeping saves most wake-ups. */
-enum { SPINS = 2000 };
+enum { SPINS = 400 };
 
 struct krn_pool {
     unsigned n;
