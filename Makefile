@@ -5,6 +5,9 @@
 # tests/*_test.c are test programs, tests/bench/*_bench.c benchmarks, tests/fuzz/*_fuzz.c fuzz targets.
 
 VARIANT ?= release
+# V=1 shows whole commands.
+Q := $(if $(filter 1,$(V)),,@)
+say = @$(if $(filter 1,$(V)),:,printf '  %-5s %s\n')
 PREFIX ?= /usr/local
 B := build/$(VARIANT)
 CC := gcc
@@ -104,7 +107,7 @@ install: programs           ## install under PREFIX (default /usr/local), below 
 	install -m 644 $(B)/libpinwheel-synth.so $(DESTDIR)$(PREFIX)/lib/libpinwheel-synth.so.1
 	ln -sf libpinwheel-synth.so.1 $(DESTDIR)$(PREFIX)/lib/libpinwheel-synth.so
 	install -m 644 synth/pinwheel-synth.h $(DESTDIR)$(PREFIX)/include
-	sed 's|@PREFIX@|$(PREFIX)|' synth/pinwheel-synth.pc.in >$(DESTDIR)$(PREFIX)/lib/pkgconfig/pinwheel-synth.pc
+	$(Q)sed 's|@PREFIX@|$(PREFIX)|' synth/pinwheel-synth.pc.in >$(DESTDIR)$(PREFIX)/lib/pkgconfig/pinwheel-synth.pc
 	install -m 644 docs/man/pinwheel-synth.3 $(DESTDIR)$(PREFIX)/share/man/man3
 
 clean:                      ## remove build/
@@ -122,57 +125,68 @@ FORCE:
 
 $(B)/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(CFLAGS.$*) $(call isa,$<) $(if $(filter kernels/%,$<),$(if $(filter release,$(VARIANT)),-O3)) -MMD -MP -c $< -o $@
+	$(say) CC $<
+	$(Q)$(CC) $(CFLAGS) $(CFLAGS.$*) $(call isa,$<) $(if $(filter kernels/%,$<),$(if $(filter release,$(VARIANT)),-O3)) -MMD -MP -c $< -o $@
 $(B)/gpud/main.o: $(B)/flags.cuda
 
 $(B)/%.cu.o: %.cu $(B)/flags.nvcc
 	@mkdir -p $(@D)
-	$(NVCC) $(NVFLAGS) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
+	$(say) NVCC $<
+	$(Q)$(NVCC) $(NVFLAGS) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
 
 $(foreach p,$(PARTS),$(eval $(B)/lib$(p).a: $(call obj,$(call libsrc,$(p)))))
 $(ARCHIVES):
 	@mkdir -p $(@D)
 	@rm -f $@
-	ar rcs $@ $^
+	$(Q)ar rcs $@ $^
 
 link = $(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIBS)
 
 $(B)/pinwheel-gpud: $(B)/gpud/main.o $(B)/libgpud.a $(B)/libformats.a $(B)/libshm.a $(KERNELS) $(CU_OBJ)
-	$(link) $(CUDA_LIBS)
+	$(say) LINK $@
+	$(Q)$(link) $(CUDA_LIBS)
 $(B)/pinwheel-synth: $(B)/synth/main.o $(B)/libsynth.a $(B)/libformats.a $(B)/libshm.a $(KERNELS)
-	$(link)
+	$(say) LINK $@
+	$(Q)$(link)
 $(B)/pinwheel-tool: $(B)/launcher/main.o $(B)/liblauncher.a $(B)/libgpud.a $(B)/libsynth.a $(B)/libformats.a $(B)/libshm.a $(KERNELS)
-	$(link)
+	$(say) LINK $@
+	$(Q)$(link)
 $(B)/pinwheel: launcher/pinwheel
 	@mkdir -p $(@D)
-	install -m 755 $< $@
+	$(Q)install -m 755 $< $@
 
 # The library for foreign producers; nothing but its interface is visible.
 $(B)/synth/shim.o: $(wildcard synth/shim/*)
 $(B)/libpinwheel-synth.so: $(B)/synth/foreign.o $(B)/libsynth.a $(B)/libformats.a $(B)/libshm.a $(KERNELS)
-	$(link) -shared -Wl,-soname,libpinwheel-synth.so.1
-	ln -sf libpinwheel-synth.so $(B)/libpinwheel-synth.so.1
+	$(say) LINK $@
+	$(Q)$(link) -shared -Wl,-soname,libpinwheel-synth.so.1
+	$(Q)ln -sf libpinwheel-synth.so $(B)/libpinwheel-synth.so.1
 
 $(B)/tests/%: $(B)/tests/%.o $(ARCHIVES)
 	@mkdir -p $(@D)
-	$(link)
+	$(say) LINK $@
+	$(Q)$(link)
 $(B)/bench/%: $(B)/tests/bench/%.o $(ARCHIVES)
 	@mkdir -p $(@D)
-	$(link)
+	$(say) LINK $@
+	$(Q)$(link)
 $(B)/gpu/%: $(B)/tests/gpu/%.cu.o $(GPU_HELPERS) $(ARCHIVES) $(CU_OBJ)
 	@mkdir -p $(@D)
-	$(link) $(CUDA_LIBS)
+	$(say) LINK $@
+	$(Q)$(link) $(CUDA_LIBS)
 
 # What is fuzzed reads bytes from elsewhere; the arithmetic behind it is the release build's.
 FUZZ_SRC := $(foreach p,$(filter-out kernels,$(PARTS)),$(call libsrc,$(p)))
 FUZZ_OBJ := $(patsubst %.c,build/fuzz/obj/%.o,$(FUZZ_SRC))
 build/fuzz/obj/%.o: %.c
 	@mkdir -p $(@D)
-	$(CLANG) -std=c11 -D_GNU_SOURCE -g -O1 -I. -fno-strict-aliasing -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -MMD -MP -c $< -o $@
+	$(say) CLANG $@
+	$(Q)$(CLANG) -std=c11 -D_GNU_SOURCE -g -O1 -I. -fno-strict-aliasing -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -MMD -MP -c $< -o $@
 build/fuzz/libfuzzed.a: $(FUZZ_OBJ)
 	@rm -f $@
-	ar rcs $@ $^
+	$(Q)ar rcs $@ $^
 build/fuzz/%: build/fuzz/obj/tests/fuzz/%.o build/fuzz/libfuzzed.a build/release/libkernels.a
-	$(CLANG) -fsanitize=fuzzer,address,undefined -pthread -o $@ $^ $(LIBS)
+	$(say) CLANG $@
+	$(Q)$(CLANG) -fsanitize=fuzzer,address,undefined -pthread -o $@ $^ $(LIBS)
 
 -include $(shell find build -name '*.d' 2>/dev/null)
