@@ -8,6 +8,7 @@ auth=build/npm/keys/@rarimo_zkp-gen-iden3/assets/authV2
 [[ -r /proc/self/smaps_rollup && $EUID == 0 ]] || { echo "PSS of workers, who hide their memory, is for root"; exit 77; }
 
 "$pinwheel" add authV2 --zkey $auth/circuit_final.zkey --wasm $auth/circuit.wasm --cache build/test-cache >/dev/null
+node tests/auth_input.js "$tmp/authV2.json"
 pss() { # PID: KiB, without the slots in shared memory
     awk '/^[0-9a-f]+-/ { slot = /\/pinwheel-/ } /^Pss:/ && !slot { n += $2 } END { print n }' "/proc/$1/smaps"
 }
@@ -19,7 +20,7 @@ measure() { # WORKERS
     for pid in $(worker_pids); do kill -STOP "$pid"; done
     for pid in $(worker_pids); do      # one after the other, so that each gets a job
         kill -CONT "$pid"
-        "$pinwheel" prove authV2 tests/data/authV2.json "$tmp/proof" "$tmp/public"
+        "$pinwheel" prove authV2 "$tmp/authV2.json" "$tmp/proof" "$tmp/public"
         kill -STOP "$pid"
     done
     for pid in $(worker_pids); do sum=$((sum + $(pss "$pid"))); done

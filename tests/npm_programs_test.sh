@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Witness programs that others made and published: the witness byte for byte snarkjs's, the proof accepted by snarkjs, through
-# the service. @unirep/circuits (three circuits) and authV2 of @rarimo/zkp-gen-iden3 (47,335 constraints), whose input holds the
-# values of the iden3 project's own public test of that circuit. Programs of circom 1 are refused by name.
+# the service. @unirep/circuits (three circuits) and authV2 of @rarimo/zkp-gen-iden3 (47,335 constraints), for a
+# new identity each time (tests/auth_input.js). Programs of circom 1 are refused by name.
 # shellcheck source=tests/service.sh
 source "$(dirname "$0")/service.sh"
 keys=build/npm/keys
@@ -14,7 +14,7 @@ cat >"$tmp/signup.json" <<<'{"identity_secret":"0x3039","attester_id":678,"epoch
 cat >"$tmp/epochKeyLite.json" <<<'{"identity_secret":"12345","reveal_nonce":"1","attester_id":"55","epoch":"3","nonce":"1","sig_data":"696969","chain_id":"1"}'
 cat >"$tmp/epochKey.json" <<<"{\"identity_secret\":\"12345\",\"reveal_nonce\":1,\"attester_id\":\"55\",\"epoch\":3,\"nonce\":\"0\",\"sig_data\":\"696969\",
  \"chain_id\":1,\"data\":[1,2,3,4,$(zeros 2)],\"state_tree_indices\":[1,$(zeros 16)],\"state_tree_elements\":[$(zeros 17)]}"
-cp tests/data/authV2.json "$tmp/"
+node tests/auth_input.js "$tmp/authV2.json"
 
 add() { # NAME ZKEY WASM VK
     "$pinwheel" add "$1" --zkey "$2" --wasm "$3" --vk "$4" --cache build/test-cache

@@ -9,9 +9,10 @@ auth=build/npm/keys/@rarimo_zkp-gen-iden3/assets/authV2
 circuits=(merkle20)
 if [[ -e $auth/circuit.wasm ]]; then
     "$pinwheel" add authV2 --zkey $auth/circuit_final.zkey --wasm $auth/circuit.wasm --cache build/test-cache >/dev/null
+    node tests/auth_input.js "$tmp/authV2.json" 1 >/dev/null
     circuits+=(authV2)
 fi
-declare -A input=([merkle20]=$cases/merkle20o2_bn128/merkle20o2.json [authV2]=tests/data/authV2.json)
+declare -A input=([merkle20]=$cases/merkle20o2_bn128/merkle20o2.json [authV2]=$tmp/authV2.json)
 declare -A jobs=([merkle20]=60 [authV2]=12)
 
 printf '%-10s %8s %8s %14s\n' circuit workers jobs proofs/min
