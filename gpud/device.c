@@ -316,7 +316,7 @@ int gpud_device_start(struct gpud_device *d, struct gpud_work *work, int index, 
     d->work = work;
     d->index = index;
     d->threads = threads;
-    d->registers = registers;
+    d->registers = registers && work->backend->host_register;
     int rc = pthread_create(&d->thread, NULL, run, d);
     if (rc) return gpud_fail(err, "cannot start a thread for device %d: %s", index, strerror(rc));
     d->started = true;

@@ -31,7 +31,8 @@ struct krn_backend {
     /* Makes a key ready. The bytes that `key` points to must stay until key_free (the CPU reads them in place). */
     struct krn_dev_key *(*key_load)(struct krn_device *dev, const struct krn_key *key, char err[KRN_ERR_TEXT]);
     void (*key_free)(struct krn_dev_key *key);
-    /* Page-locks host memory once, so that uploads from it run at bus speed; no-ops on the CPU. 0 or -errno. */
+    /* Page-locks host memory once, so that uploads from it run at bus speed: 0 or -errno. Both are NULL where
+     * nothing is uploaded (CPU). */
     int (*host_register)(struct krn_device *dev, void *base, size_t bytes);
     void (*host_unregister)(struct krn_device *dev, void *base, size_t bytes);
     /* Starts a proof; r and s are plain scalars below the group order. NULL with err on failure. */

@@ -78,18 +78,6 @@ static void cpu_close(struct krn_device *dev)
     free(dev);
 }
 
-/* Nothing is uploaded, so nothing has to be page-locked. */
-static int cpu_host_register(struct krn_device *dev, void *base, size_t bytes)
-{
-    (void)dev, (void)base, (void)bytes;
-    return 0;
-}
-
-static void cpu_host_unregister(struct krn_device *dev, void *base, size_t bytes)
-{
-    (void)dev, (void)base, (void)bytes;
-}
-
 /* ---- keys ---- */
 
 static uint32_t point_bytes(const struct krn_key *key, int group)
@@ -299,8 +287,6 @@ const struct krn_backend krn_cpu_backend = {
     .close = cpu_close,
     .key_load = cpu_key_load,
     .key_free = cpu_key_free,
-    .host_register = cpu_host_register,
-    .host_unregister = cpu_host_unregister,
     .begin = cpu_begin,
     .uploaded = cpu_uploaded,
     .finish = cpu_finish,
