@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -139,4 +140,21 @@ int fmt_file_write_whole(const char *path, const void *data, size_t len, struct 
         return -1;
     }
     return fmt_output_commit(&o, err);
+}
+
+int fmt_make_folders(const char *path, struct fmt_error *err)
+{
+    char part[PATH_MAX];
+    size_t len = strlen(path);
+    if (len >= sizeof part)
+        return fmt_fail(err, "%s: longer than %zu bytes", path, sizeof part - 1);
+    for (size_t i = 1; i <= len; i++) {
+        if (path[i] != '/' && i != len)
+            continue;
+        memcpy(part, path, i);
+        part[i] = '\0';
+        if (mkdir(part, 0700) != 0 && errno != EEXIST)
+            return fmt_fail(err, "%s: cannot be made: %s", part, strerror(errno));
+    }
+    return 0;
 }

@@ -45,4 +45,7 @@ int fmt_file_read_whole(const char *path, size_t max, char **bytes, size_t *len,
 /* Writes a file whole or not at all, by formats/output.h. */
 int fmt_file_write_whole(const char *path, const void *data, size_t len, struct fmt_error *err);
 
+/* Makes the folder and those above it that are missing, for this user alone (0700). */
+int fmt_make_folders(const char *path, struct fmt_error *err);
+
 #endif

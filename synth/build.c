@@ -80,22 +80,6 @@ static int default_folder(char out[SYNTH_BUILD_PATH], struct fmt_error *err)
     return fmt_fail(err, "no cache folder: neither XDG_CACHE_HOME nor HOME is an absolute path; name one by --cache");
 }
 
-/* mkdir -p, private. */
-static int make_folders(const char *path, struct fmt_error *err)
-{
-    char part[SYNTH_BUILD_PATH];
-    for (size_t i = 1;; i++) {
-        if (path[i] != '/' && path[i] != '\0')
-            continue;
-        memcpy(part, path, i);
-        part[i] = '\0';
-        if (mkdir(part, 0700) != 0 && errno != EEXIST)
-            return fmt_fail(err, "%s: cannot be made: %s", part, strerror(errno));
-        if (path[i] == '\0')
-            return 0;
-    }
-}
-
 static int trust(const char *path, const struct stat *st, struct fmt_error *err)
 {
     if (st->st_uid != geteuid() && st->st_uid != 0)
@@ -122,7 +106,7 @@ static int open_cache(char folder[SYNTH_BUILD_PATH], const char *cache, struct f
     struct stat st;
     if (cache ? snprintf(given, sizeof given, "%s", cache) >= (int)sizeof given : default_folder(given, err) != 0)
         return cache ? fmt_fail(err, "%s: longer than %d bytes", cache, SYNTH_BUILD_PATH - 1) : -1;
-    if (make_folders(given, err) != 0)
+    if (fmt_make_folders(given, err) != 0)
         return -1;
     char *real = realpath(given, NULL);
     int n = real ? snprintf(folder, SYNTH_BUILD_PATH, "%s", real) : -1;

@@ -66,21 +66,6 @@ static int file_of(char out[SHM_PATH_MAX], const char *name, struct fmt_error *e
     return n < SHM_PATH_MAX ? 0 : fmt_fail(err, "%s/%s.json: longer than %d bytes", folder, name, SHM_PATH_MAX - 1);
 }
 
-static int make_folders(const char *path, struct fmt_error *err)
-{
-    char part[SHM_PATH_MAX];
-    for (size_t i = 1;; i++) {
-        if (path[i] != '/' && path[i] != '\0')
-            continue;
-        memcpy(part, path, i);
-        part[i] = '\0';
-        if (mkdir(part, 0700) != 0 && errno != EEXIST)
-            return fmt_fail(err, "%s: cannot be made: %s", part, strerror(errno));
-        if (path[i] == '\0')
-            return 0;
-    }
-}
-
 /* ---- read ---- */
 
 static int take_text(struct synth_recipe *r, int i, const struct fmt_json *j, struct fmt_error *err)
@@ -154,7 +139,7 @@ int synth_recipe_write(const struct synth_recipe *r, struct fmt_error *err)
     fmt_json_free(j);
     if (!text)
         return fmt_fail(err, "circuit %s: a path that is no UTF-8, or no memory", r->name);
-    rc = file_of(path, r->name, err) || registry(folder, err) || make_folders(folder, err) ||
+    rc = file_of(path, r->name, err) || registry(folder, err) || fmt_make_folders(folder, err) ||
          fmt_file_write_whole(path, text, len, err) ? -1 : 0;
     free(text);
     return rc;
