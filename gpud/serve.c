@@ -59,12 +59,20 @@ static void submit(struct gpud_daemon *d, struct gpud_conn *c, const struct gpud
 
 /* ---- wait ---- */
 
+struct named {
+    const char *name;
+    uint64_t value;
+};
+
+static struct fmt_json *numbers_json(const struct named *fields, size_t n) {
+    struct fmt_json *j = fmt_json_object();
+    for (size_t i = 0; i < n; i++) fmt_json_set_int(j, fields[i].name, (int64_t)(fields[i].value & INT64_MAX));
+    return j;
+}
+
 /* Where a job's time went, microseconds. */
 static struct fmt_json *times_json(const struct shm_job_times *t) {
-    const struct {
-        const char *name;
-        uint64_t us;
-    } fields[] = {
+    const struct named fields[] = {
         {"queue", (t->synth_started_ns - t->submitted_ns) / 1000},
         {"synthesis", (t->ready_ns - t->synth_started_ns) / 1000},
         {"hand_off", (t->taken_ns - t->ready_ns) / 1000},
@@ -78,11 +86,25 @@ static struct fmt_json *times_json(const struct shm_job_times *t) {
         {"finish", t->finish_us},
         {"verify", t->verify_us},
         {"total", (t->done_ns - t->submitted_ns) / 1000},
+        {"slot_wait", t->slot_wait_us},
+        {"busy", t->busy_us},
     };
-    struct fmt_json *j = fmt_json_object();
-    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
-        fmt_json_set_int(j, fields[i].name, (int64_t)(fields[i].us & INT64_MAX));
-    return j;
+    return numbers_json(fields, sizeof fields / sizeof fields[0]);
+}
+
+/* When things happened, nanoseconds of CLOCK_MONOTONIC; 0: no such step, or not known. */
+static struct fmt_json *moments_json(const struct shm_job_times *t) {
+    const struct named fields[] = {
+        {"submitted", t->submitted_ns}, {"synthesis", t->synth_started_ns}, {"ready", t->ready_ns},
+        {"taken", t->taken_ns},         {"upload", t->upload_ns},           {"compute", t->start_ns},
+        {"verify", t->verify_ns},       {"done", t->done_ns},
+    };
+    return numbers_json(fields, sizeof fields / sizeof fields[0]);
+}
+
+static struct fmt_json *where_json(const struct shm_job_times *t) {
+    const struct named fields[] = {{"device", t->device}, {"peer", t->peer}, {"pid", t->pid}};
+    return numbers_json(fields, sizeof fields / sizeof fields[0]);
 }
 
 static struct fmt_json *done_json(const struct gpud_daemon *d, uint64_t id, const struct gpud_result *result,
@@ -94,7 +116,8 @@ static struct fmt_json *done_json(const struct gpud_daemon *d, uint64_t id, cons
              fmt_json_set_string(j, "curve", c->zkey.curve->snarkjs_name) |
              fmt_json_set(j, "proof", fmt_json_from_proof(c->zkey.curve, &result->proof)) |
              fmt_json_set(j, "public", fmt_json_from_public(result->publics, c->zkey.n_public)) |
-             fmt_json_set(j, "times_us", times_json(times));
+             fmt_json_set(j, "times_us", times_json(times)) | fmt_json_set(j, "at_ns", moments_json(times)) |
+             fmt_json_set(j, "by", where_json(times));
     if (rc == 0) return j;
     fmt_json_free(j);
     return NULL;

@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #define SHM_MAGIC 0x31304c4548574e50ull /* "PNWHEL01" */
-#define SHM_LAYOUT_VERSION 1u
+#define SHM_LAYOUT_VERSION 2u
 
 enum {
     SHM_LINE = 128,             /* one writer per pair of cache lines */
@@ -31,7 +31,7 @@ enum {
     SHM_MAX_CIRCUITS = 4096,
     SHM_INSTANCE_MAX = 32,
     SHM_PATH_MAX = 1024,
-    SHM_ERROR_MAX = 384,
+    SHM_ERROR_MAX = 472,
     SHM_NAME_MAX = 64,
     SHM_LOCK_DAEMON = 1,        /* OFD lock bytes of the region file */
     SHM_LOCK_PEER0 = 100,
@@ -79,6 +79,8 @@ struct shm_slot_desc {
     uint32_t flags;             /* enum shm_slot_flag */
     uint32_t attempt;           /* of the job, 1 for the first */
     uint64_t started_ns, committed_ns;      /* CLOCK_MONOTONIC, of synthesis */
+    uint32_t peer;              /* who filled it; for reports only */
+    uint32_t slot_wait_us;      /* it had jobs in view and no slot for so long */
 };
 
 struct shm_slot_line {
@@ -87,9 +89,9 @@ struct shm_slot_line {
     uint64_t seal;              /* [owner] hash of desc and generation */
     uint64_t offset, bytes;     /* [create] payload in the region */
     uint32_t node, klass;       /* [create] */
-    uint32_t pad[8];
+    uint32_t pad[6];
 };
-static_assert(sizeof(struct shm_slot_desc) == 56, "desc");
+static_assert(sizeof(struct shm_slot_desc) == 64, "desc");
 static_assert(sizeof(struct shm_slot_line) == SHM_LINE, "a slot line is two cache lines");
 
 /* ---- peer: a process that claims slots ---- */
@@ -125,7 +127,13 @@ enum shm_job_state {
 /* Times of one job, CLOCK_MONOTONIC ns; phases in us. [daemon] */
 struct shm_job_times {
     uint64_t submitted_ns, synth_started_ns, ready_ns, taken_ns, done_ns;
-    uint32_t upload_us, ntt_us, msm_a_us, msm_b1_us, msm_b2_us, msm_l_us, msm_h_us, finish_us, verify_us, pad;
+    uint64_t upload_ns, start_ns;   /* begin of the upload and of the computing; 0: the back end has no such clock */
+    uint64_t verify_ns;             /* begin of the check */
+    uint32_t upload_us, ntt_us, msm_a_us, msm_b1_us, msm_b2_us, msm_l_us, msm_h_us, finish_us, verify_us;
+    uint32_t busy_us;               /* of the computing, in which kernels ran */
+    uint32_t slot_wait_us;          /* of the time before synthesis: its worker had no slot for it */
+    uint32_t device;                /* index */
+    uint32_t peer, pid;             /* of the worker; pid 0: it is gone */
 };
 
 struct shm_job {
@@ -142,7 +150,7 @@ struct shm_job {
     char witness[SHM_PATH_MAX]; /* [daemon] path of a .wtns or an input (absolute), empty, or an owner: shm/job.h */
     char error[SHM_ERROR_MAX];  /* [owner] while FAILING */
 };
-static_assert(sizeof(struct shm_job) == 1536, "job records start on a cache line");
+static_assert(sizeof(struct shm_job) == 13 * SHM_LINE, "job records start on a cache line");
 
 /* ---- catalogue: circuits by name. The region knows their names, files and sizes, not what they are. ---- */
 struct shm_circuit {

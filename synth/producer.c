@@ -123,8 +123,10 @@ static void fail_unfit(struct synth_producer *p, const struct synth_work *work, 
     ring_daemon(p);
 }
 
-static bool find_work(struct synth_producer *p, synth_want *want, void *ctx, struct synth_work *work) {
+/* lacking: there was a job and no slot for it. */
+static bool find_work(struct synth_producer *p, synth_want *want, void *ctx, struct synth_work *work, bool *lacking) {
     struct look l = {.want = want, .ctx = ctx};
+    *lacking = false;
     while (shm_job_peek(&p->region, wanted, &l, &work->job, &work->view) == 0) {
         uint32_t circuit = work->view.circuit;
         if (circuit >= p->region.n_circuits) return false;
@@ -136,6 +138,7 @@ static bool find_work(struct synth_producer *p, synth_want *want, void *ctx, str
             fail_unfit(p, work, bytes);
         } else {
             l.full[circuit / 64] |= 1ull << (circuit % 64);
+            *lacking = true;
         }
     }
     return false;
@@ -167,11 +170,20 @@ static int wait_ms(const struct synth_producer *p, uint64_t now_ns, uint64_t unt
 enum synth_next synth_producer_next(struct synth_producer *p, synth_want *want, void *ctx, int timeout_ms,
                                     struct synth_work *work) {
     uint64_t until_ns = timeout_ms < 0 ? UINT64_MAX : shm_host_now_ns() + (uint64_t)timeout_ms * NS_PER_MS;
+    uint64_t lacking_ns = 0;        /* since when; 0: not */
     for (;;) {
         uint32_t seen = shm_bell_read(&own_entry(p)->bell);     /* before the look: what comes after wakes us */
         if (synth_producer_stopping(p)) return SYNTH_LEAVE;
-        if (find_work(p, want, ctx, work)) return SYNTH_GOT_WORK;
+        bool lacking;
+        if (find_work(p, want, ctx, work, &lacking)) {
+            work->slot_wait_ns = lacking_ns ? work->started_ns - lacking_ns : 0;
+            return SYNTH_GOT_WORK;
+        }
         uint64_t now = shm_host_now_ns();
+        if (!lacking)
+            lacking_ns = 0;
+        else if (!lacking_ns)
+            lacking_ns = now;
         if (now >= until_ns) return SYNTH_NOTHING;
         open_link(p);
         park(p, seen, wait_ms(p, now, until_ns));
@@ -196,6 +208,8 @@ int synth_producer_commit(struct synth_producer *p, struct synth_work *work, con
         .attempt = work->view.attempts + 1,
         .started_ns = work->started_ns,
         .committed_ns = shm_host_now_ns(),
+        .peer = p->peer,
+        .slot_wait_us = (uint32_t)(work->slot_wait_ns / 1000),
     };
     int rc = shm_slot_commit(&p->region, p->peer, work->slot, &desc);
     if (rc == 0) atomic_fetch_add(&own_entry(p)->jobs_done, 1);

@@ -40,6 +40,7 @@ struct synth_work {
     uint8_t *payload;
     uint64_t payload_bytes;
     uint64_t started_ns;
+    uint64_t slot_wait_ns;      /* how long jobs were in view before and no slot was free */
 };
 
 /* What the filled slot holds. */

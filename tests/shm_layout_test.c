@@ -27,14 +27,16 @@ static const struct place places[] = {
     AT(shm_slot_line, bytes), AT(shm_slot_line, node), AT(shm_slot_line, klass),
     AT(shm_slot_desc, job), AT(shm_slot_desc, ticket), AT(shm_slot_desc, circuit), AT(shm_slot_desc, priority),
     AT(shm_slot_desc, n_vars), AT(shm_slot_desc, n_rows), AT(shm_slot_desc, flags), AT(shm_slot_desc, attempt),
-    AT(shm_slot_desc, started_ns), AT(shm_slot_desc, committed_ns),
+    AT(shm_slot_desc, started_ns), AT(shm_slot_desc, committed_ns), AT(shm_slot_desc, peer),
+    AT(shm_slot_desc, slot_wait_us),
     AT(shm_peer, word), AT(shm_peer, node), AT(shm_peer, kind), AT(shm_peer, epoch), AT(shm_peer, jobs_done),
     AT(shm_peer, slots_other_node), AT(shm_peer, job), AT(shm_peer, bell),
     AT(shm_job, ctl), AT(shm_job, id), AT(shm_job, ticket), AT(shm_job, circuit), AT(shm_job, priority),
     AT(shm_job, attempts), AT(shm_job, fetched), AT(shm_job, n_public), AT(shm_job, uid), AT(shm_job, times),
     AT(shm_job, witness), AT(shm_job, error),
-    AT(shm_job_times, submitted_ns), AT(shm_job_times, done_ns), AT(shm_job_times, upload_us),
-    AT(shm_job_times, verify_us),
+    AT(shm_job_times, submitted_ns), AT(shm_job_times, done_ns), AT(shm_job_times, upload_ns),
+    AT(shm_job_times, verify_ns), AT(shm_job_times, upload_us), AT(shm_job_times, verify_us), AT(shm_job_times, peer),
+    AT(shm_job_times, pid),
     AT(shm_circuit, state), AT(shm_circuit, slot_class), AT(shm_circuit, slot_bytes), AT(shm_circuit, digest),
     AT(shm_circuit, name), AT(shm_circuit, zkey), AT(shm_circuit, r1cs),
 };
@@ -43,11 +45,11 @@ static const struct golden golden[] = {
     {0, 8}, {8, 8}, {16, 16}, {32, 8}, {40, 32}, {72, 4}, {76, 4}, {80, 4}, {84, 4}, {88, 4}, {92, 4}, {96, 8},
     {104, 8}, {112, 8}, {120, 8}, {128, 8}, {136, 8}, {144, 8}, {256, 8}, {264, 8}, {272, 4}, {276, 4}, {384, 128},
     {0, 4}, {4, 4},
-    {0, 8}, {8, 56}, {64, 8}, {72, 8}, {80, 8}, {88, 4}, {92, 4},
-    {0, 8}, {8, 8}, {16, 4}, {20, 4}, {24, 4}, {28, 4}, {32, 4}, {36, 4}, {40, 8}, {48, 8},
+    {0, 8}, {8, 64}, {72, 8}, {80, 8}, {88, 8}, {96, 4}, {100, 4},
+    {0, 8}, {8, 8}, {16, 4}, {20, 4}, {24, 4}, {28, 4}, {32, 4}, {36, 4}, {40, 8}, {48, 8}, {56, 4}, {60, 4},
     {0, 8}, {8, 4}, {12, 4}, {16, 8}, {24, 8}, {32, 8}, {40, 8}, {128, 128},
-    {0, 8}, {8, 8}, {16, 8}, {24, 4}, {28, 4}, {32, 4}, {36, 4}, {40, 4}, {44, 4}, {48, 80}, {128, 1024}, {1152, 384},
-    {0, 8}, {32, 8}, {40, 4}, {72, 4},
+    {0, 8}, {8, 8}, {16, 8}, {24, 4}, {28, 4}, {32, 4}, {36, 4}, {40, 4}, {44, 4}, {48, 120}, {168, 1024}, {1192, 472},
+    {0, 8}, {32, 8}, {40, 8}, {56, 8}, {64, 4}, {96, 4}, {112, 4}, {116, 4},
     {0, 4}, {4, 4}, {8, 8}, {16, 8}, {24, 64}, {88, 1024}, {1112, 1024},
 };
 static_assert(sizeof places / sizeof *places == sizeof golden / sizeof *golden, "one golden line a field");
@@ -60,7 +62,7 @@ static void check_places(void) {
     check(sizeof(struct shm_super) == 512, "struct shm_super");
     check(sizeof(struct shm_slot_line) == 128, "struct shm_slot_line");
     check(sizeof(struct shm_peer) == 256, "struct shm_peer");
-    check(sizeof(struct shm_job) == 1536, "struct shm_job");
+    check(sizeof(struct shm_job) == 1664, "struct shm_job");
     check(sizeof(struct shm_circuit) == 2176, "struct shm_circuit");
 }
 
@@ -73,7 +75,7 @@ static void check_numbers(void) {
           SHM_JOB_FAILING == 8 && SHM_JOB_STATES == 9, "job states");
     check(SHM_PEER_FREE == 0 && SHM_PEER_JOINING == 1 && SHM_PEER_LIVE == 2 && SHM_PEER_REAPING == 3, "peer states");
     check(SHM_BELL_AWAKE == 0 && SHM_BELL_FUTEX == 1 && SHM_BELL_EVENTFD == 2, "bell");
-    check(SHM_LAYOUT_VERSION == 1, "layout version");
+    check(SHM_LAYOUT_VERSION == 2, "layout version");
     check(shm_ctl_make(SHM_SLOT_READY, 0xabc, 0x123456789abcull) == 0x123456789abcabc3ull, "control word");
 }
 
