@@ -92,10 +92,8 @@ static int start(struct gpud_daemon *d, struct gpud_error *err) {
         if (rc < 0) return -1;
         if (rc == 1) fixed = &d->fixed;
     }
-    return gpud_work_open(&d->work, &d->region, d->backend, d->circuits, fixed, err) || open_waiter(d, err) ||
-                   start_devices(d, err) || open_socket(d, err) || open_workers(d, err)
-               ? -1
-               : 0;
+    if (gpud_work_open(&d->work, &d->region, d->backend, d->circuits, (uint32_t)d->n_devices, fixed, err)) return -1;
+    return open_waiter(d, err) || start_devices(d, err) || open_socket(d, err) || open_workers(d, err) ? -1 : 0;
 }
 
 /* ---- becoming ready ---- */
@@ -106,19 +104,24 @@ static void tell_ready(const struct gpud_options *o, const char *format, const c
     close(o->ready_fd);
 }
 
-/* All devices have their keys and all workers have joined: ready. -1 with err: it will never be. */
+static int devices_in(const struct gpud_daemon *d, enum gpud_device_state state) {
+    int n = 0;
+    for (int i = 0; i < d->n_devices; i++) n += atomic_load(&d->work.shown[i].state) == (int)state;
+    return n;
+}
+
+/* All devices have their keys, but those that are lost, and all workers have joined: ready. -1 with err: it will never
+ * be. */
 static int check_ready(struct gpud_daemon *d, struct gpud_error *err) {
-    for (int i = 0; i < d->n_devices; i++) {
-        int state = atomic_load(&d->devices[i].state);
-        if (state == GPUD_DEVICE_FAILED) return gpud_fail(err, "%s", d->devices[i].error.text);
-        if (state == GPUD_DEVICE_LOADING) return 0;
-    }
+    if (gpud_work_failed(&d->work, err)) return -1;
+    if (devices_in(d, GPUD_DEVICE_LOADING)) return 0;
     if (gpud_workers_failures(&d->workers) >= START_FAILURES)
         return gpud_fail(err, "workers do not stay: %s", d->workers.last_death);
     if (gpud_workers_joined(&d->workers) < d->workers.n_seats) return 0;
     d->ready = true;
-    gpud_log("ready: %d %s devices, %u workers, %u slots, after %.3f s", d->n_devices, d->backend->name,
-             d->workers.n_seats, d->region.n_slots, 1e-9 * (double)(shm_host_now_ns() - d->started_ns));
+    gpud_log("ready: %d of %d %s devices, %u workers, %u slots, after %.3f s", devices_in(d, GPUD_DEVICE_READY),
+             d->n_devices, d->backend->name, d->workers.n_seats, d->region.n_slots,
+             1e-9 * (double)(shm_host_now_ns() - d->started_ns));
     tell_ready(d->options, "ready\n", "");
     return 0;
 }

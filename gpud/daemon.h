@@ -10,7 +10,6 @@
 #include "gpud/workers.h"
 
 enum {
-    GPUD_MAX_DEVICES = 16,
     GPUD_EXIT_REFUSED = 1,      /* it did not start; the last line says why; starting it again changes nothing */
     GPUD_EXIT_USAGE = 2,
     GPUD_EXIT_RESTART = 75,     /* a device failed while serving: start it again */

@@ -26,16 +26,17 @@ struct krn_job *gpud_prove_begin(const struct krn_backend *backend, struct krn_d
     return job;
 }
 
-enum gpud_outcome gpud_prove_finish(const struct krn_backend *backend, struct krn_job *job, const struct krn_vk *vk,
-                                    const uint8_t *publics, struct gpud_proof *out) {
+enum gpud_outcome gpud_prove_finish(const struct krn_backend *backend, struct krn_job *job, struct gpud_proof *out) {
     memset(out, 0, sizeof *out);
     int rc = backend->finish(job, &out->proof, &out->times, &out->row, out->text);
+    if (rc == KRN_OK) return GPUD_COMPUTED;
     if (rc == KRN_ROW_DIFFERS) return GPUD_ROW_DIFFERS;
     if (rc == -ERANGE) return GPUD_INVALID;     /* the witness changed after it was checked: no fault of the device */
-    if (rc != KRN_OK) {
-        if (!out->text[0]) snprintf(out->text, sizeof out->text, "%s", strerror(-rc));
-        return GPUD_DEVICE_ERROR;
-    }
+    if (!out->text[0]) snprintf(out->text, sizeof out->text, "%s", strerror(-rc));
+    return GPUD_DEVICE_ERROR;
+}
+
+enum gpud_outcome gpud_prove_verify(const struct krn_vk *vk, const uint8_t *publics, struct gpud_proof *out) {
     double start = now();
     enum krn_result verdict = krn_verify(vk, publics, vk->n_public, &out->proof);
     out->verify = now() - start;

@@ -76,12 +76,15 @@ static struct fmt_json *circuits_json(struct gpud_daemon *d) {
 }
 
 static struct fmt_json *devices_json(struct gpud_daemon *d) {
+    static const char *const states[] = {"loading", "ready", "lost"};
     struct fmt_json *all = fmt_json_array();
     for (int i = 0; i < d->n_devices; i++) {
+        const struct gpud_shown *shown = &d->work.shown[i];
         struct fmt_json *j = fmt_json_object();
         fmt_json_set_int(j, "index", i);
-        fmt_json_set_int(j, "proofs", (int64_t)atomic_load(&d->devices[i].proofs));
-        fmt_json_set_int(j, "busy_us", (int64_t)atomic_load(&d->devices[i].busy_us));
+        fmt_json_set_string(j, "state", states[atomic_load(&shown->state)]);
+        fmt_json_set_int(j, "proofs", (int64_t)atomic_load(&shown->proofs));
+        fmt_json_set_int(j, "busy_us", (int64_t)atomic_load(&shown->busy_us));
         fmt_json_append(all, j);
     }
     return all;

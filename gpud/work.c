@@ -6,11 +6,13 @@
 #include "shm/bell.h"
 
 int gpud_work_open(struct gpud_work *w, struct shm_region *region, const struct krn_backend *backend,
-                   struct gpud_circuit *circuits, const struct gpud_blinding *fixed, struct gpud_error *err) {
+                   struct gpud_circuit *circuits, uint32_t n_devices, const struct gpud_blinding *fixed,
+                   struct gpud_error *err) {
     memset(w, 0, sizeof *w);
     w->region = region;
     w->backend = backend;
     w->circuits = circuits;
+    w->n_devices = n_devices;
     w->fixed = fixed;
     w->own_eventfd = -1;
     w->suspects = calloc(region->n_jobs, sizeof *w->suspects);
@@ -56,13 +58,14 @@ void gpud_work_tell(struct gpud_work *w) {
     shm_bell_ring(&w->region->super->bell, w->own_eventfd);
 }
 
-void gpud_work_fail(struct gpud_work *w, const char *text) {
+void gpud_work_lose(struct gpud_work *w, int device, const char *text) {
     pthread_mutex_lock(&w->lock);
-    if (!w->failed) {
-        w->failed = true;
+    atomic_store(&w->shown[device].state, GPUD_DEVICE_LOST);
+    if (--w->n_devices == 0) {
+        w->failed = w->stop = true;
         strncpy(w->failure, text, sizeof w->failure - 1);
     }
-    w->stop = true;
+    w->kicks++;                         /* what it leaves is for the others */
     pthread_cond_broadcast(&w->kicked);
     pthread_mutex_unlock(&w->lock);
     gpud_work_tell(w);

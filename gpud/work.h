@@ -14,7 +14,18 @@
 #include "kernels/backend.h"
 #include "shm/slot.h"
 
-enum { GPUD_MAX_ATTEMPTS = 3 };     /* of synthesis, and of proving when the daemon dies of it */
+enum {
+    GPUD_MAX_DEVICES = 16,
+    GPUD_MAX_ATTEMPTS = 3,      /* of synthesis, and of proving when the daemon or the device dies of it */
+};
+
+enum gpud_device_state { GPUD_DEVICE_LOADING = 0, GPUD_DEVICE_READY, GPUD_DEVICE_LOST };
+
+/* What a device shows to the others. Written by its own threads. */
+struct gpud_shown {
+    _Atomic int state;                  /* enum gpud_device_state */
+    _Atomic uint64_t proofs, busy_us;   /* settled; time with at least one proof on the device */
+};
 
 /* A job of which one proof was refused: it is proved again once. */
 struct gpud_suspect {
@@ -42,27 +53,31 @@ struct gpud_work {
     pthread_cond_t kicked;
     uint64_t kicks;                     /* slots may be READY: look */
     bool stop;
-    bool failed;                        /* a device failed; the daemon must restart */
-    char failure[GPUD_ERROR_MAX];
+    uint32_t n_devices;                 /* that are not LOST */
+    bool failed;                        /* none is left; the daemon must restart */
+    char failure[GPUD_ERROR_MAX];       /* of the last one */
+
+    struct gpud_shown shown[GPUD_MAX_DEVICES];
 
     pthread_mutex_t results;            /* a result is written and its job settled, or the job is cancelled, not both */
 };
 
 /* 0, or -1 with err. */
 int gpud_work_open(struct gpud_work *w, struct shm_region *region, const struct krn_backend *backend,
-                   struct gpud_circuit *circuits, const struct gpud_blinding *fixed, struct gpud_error *err);
+                   struct gpud_circuit *circuits, uint32_t n_devices, const struct gpud_blinding *fixed,
+                   struct gpud_error *err);
 void gpud_work_close(struct gpud_work *w);
 
 /* Makes every device thread look for READY slots. */
 void gpud_work_kick(struct gpud_work *w);
-/* Device threads end when their proofs in flight have; harmless where the work was never opened. */
+/* Device threads end when their proofs under way have; harmless where the work was never opened. */
 void gpud_work_stop(struct gpud_work *w);
 
 /* By a device thread: wakes the main thread. */
 void gpud_work_tell(struct gpud_work *w);
-/* By a device thread: the first failure stays. */
-void gpud_work_fail(struct gpud_work *w, const char *text);
-/* Whether a device failed; err (may be NULL) then says why. */
+/* By a device thread: it is LOST. The others go on; where none is left, all stop. */
+void gpud_work_lose(struct gpud_work *w, int device, const char *text);
+/* Whether no device is left; err (may be NULL) then says why the last one went. */
 bool gpud_work_failed(struct gpud_work *w, struct gpud_error *err);
 
 /* A slot's payload against the circuit: what is wrong with it as one line, or 0. */

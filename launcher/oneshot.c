@@ -56,7 +56,9 @@ static int prove(struct oneshot *s, struct gpud_proof *p, struct gpud_error *err
     fmt_zkey_vk(&c->zkey, &vk, s->ic);
     struct krn_job *job = gpud_prove_begin(&krn_cpu_backend, s->key, c->zkey.curve, &v, s->o->fixed, err);
     if (!job) return -1;
-    switch (gpud_prove_finish(&krn_cpu_backend, job, &vk, v.w + KRN_FR_BYTES, p)) {
+    enum gpud_outcome outcome = gpud_prove_finish(&krn_cpu_backend, job, p);
+    if (outcome == GPUD_COMPUTED) outcome = gpud_prove_verify(&vk, v.w + KRN_FR_BYTES, p);
+    switch (outcome) {
     case GPUD_PROVED: return 0;
     case GPUD_DEVICE_ERROR: return gpud_fail(err, "%s", p->text);
     default:

@@ -163,7 +163,7 @@ static void make_world_on(const struct krn_backend *with, bool uploads) {
         exit(1);
     }
     region.circuits[0].slot_bytes = circuits[0].place.bytes_with_c;
-    CHECK(gpud_work_open(&work, &region, with, circuits, NULL, &err) == 0);
+    CHECK(gpud_work_open(&work, &region, with, circuits, 1, NULL, &err) == 0);
     CHECK(shm_waiter_open(&waiter, &region.super->bell, SHM_BACKEND_AUTO, text) == 0);
     work.own_eventfd = shm_waiter_eventfd(waiter);
     const struct synth_producer_options o = {.instance = instance, .kind = SYNTH_FOREIGN};
@@ -414,8 +414,8 @@ static void test_row_differs(void) {
     end_world();
 }
 
-/* A device in doubt: the daemon is told, nothing is settled, and what was in flight is found again by the next
- * daemon. */
+/* A device in doubt: the daemon is told, what was in flight goes back with its slot and one attempt less, and the next
+ * daemon proves it. */
 static void test_device_fails(void) {
     struct gpud_error err;
     make_world(true);
@@ -427,9 +427,33 @@ static void test_device_fails(void) {
     allow_finishes(-1);
     CHECK(gpud_device_join(&device, DEADLINE_S * 1000));
     CHECK(gpud_work_failed(&work, &err) && strstr(err.text, "the fake is broken"));
-    CHECK(shm_job_state(&region, first) == SHM_JOB_PROVING && shm_job_state(&region, second) == SHM_JOB_PROVING);
-    CHECK(shm_slot_recover(&region) == 2 && shm_job_recover(&region) == 2);
-    CHECK(shm_job_state(&region, first) == SHM_JOB_SYNTHESIS);
+    CHECK(shm_job_state(&region, first) == SHM_JOB_SYNTHESIS && shm_job_state(&region, second) == SHM_JOB_SYNTHESIS);
+    CHECK(slots_in(SHM_SLOT_READY) == 2);
+    CHECK(atomic_load(&region.jobs[first.index].attempts) == 1 && atomic_load(&region.jobs[second.index].attempts) == 1);
+    end_world();
+}
+
+/* A job that its device fails of each time fails after its attempts, with the reason; the next one is proved. */
+static void test_deadly_job(void) {
+    make_world(true);
+    fake.error_at = 0;
+    struct shm_job_ref job = add_job(1);
+    for (int i = 1; i <= GPUD_MAX_ATTEMPTS; i++) {
+        CHECK(shm_job_state(&region, job) == SHM_JOB_SYNTHESIS);
+        start();
+        CHECK(gpud_device_join(&device, DEADLINE_S * 1000) && gpud_work_failed(&work, NULL));
+        CHECK(atomic_load(&region.jobs[job.index].attempts) == (uint32_t)i);
+        work.failed = work.stop = false;        /* as in the next daemon */
+        work.n_devices = 1;
+        fake.error_at = fake.begun;
+    }
+    CHECK(shm_job_state(&region, job) == SHM_JOB_FAILED);
+    CHECK(strstr(region.jobs[job.index].error, "failed 3 times") &&
+          strstr(region.jobs[job.index].error, "the fake is broken"));
+    CHECK(slots_in(SHM_SLOT_FREE) == SLOTS);
+    fake.error_at = -1;
+    start();
+    CHECK(reaches(add_job(1), SHM_JOB_DONE));
     end_world();
 }
 
@@ -550,6 +574,7 @@ int main(void) {
     test_changed_witness();
     test_receipts();
     test_device_fails();
+    test_deadly_job();
     test_quarantine();
     test_checks();
     test_no_allocation();
