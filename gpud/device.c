@@ -42,10 +42,21 @@ static int load_key(struct gpud_device *d, uint32_t i, struct gpud_error *err) {
     const struct gpud_circuit *c = &d->work->circuits[i];
     char why[KRN_ERR_TEXT] = "";
     uint64_t start = shm_host_now_ns();
-    d->keys[i] = d->work->backend->key_load(d->device, &c->zkey.key, why);
-    if (!d->keys[i])
+    if (d->work->backend->key_load(d->device, &c->zkey.key, NULL, &d->keys[i], why))
         return gpud_fail(err, "device %d cannot load the key of circuit %s: %s", d->index, c->spec.name, why);
     gpud_log("device %d: key of %s ready, %.3f s", d->index, c->spec.name, 1e-9 * (double)(shm_host_now_ns() - start));
+    return 0;
+}
+
+/* Workspace for proofs of any of the circuits. */
+static int plan_memory(struct gpud_device *d, struct gpud_error *err) {
+    const struct krn_key *keys[GPUD_MAX_CIRCUITS];
+    char why[KRN_ERR_TEXT] = "";
+    unsigned n = 0;
+    if (!d->work->backend->plan) return 0;
+    for (uint32_t i = 0; i < GPUD_MAX_CIRCUITS; i++)
+        if (d->work->circuits[i].open) keys[n++] = &d->work->circuits[i].zkey.key;
+    if (d->work->backend->plan(d->device, keys, n, 0, why)) return gpud_fail(err, "device %d: %s", d->index, why);
     return 0;
 }
 
@@ -54,6 +65,7 @@ static int open_device(struct gpud_device *d, struct gpud_error *err) {
     uint32_t most = 0;
     d->device = d->work->backend->open(d->index, d->threads, why);
     if (!d->device) return gpud_fail(err, "cannot open %s device %d: %s", d->work->backend->name, d->index, why);
+    if (plan_memory(d, err)) return -1;
     for (uint32_t i = 0; i < GPUD_MAX_CIRCUITS; i++) {
         if (!d->work->circuits[i].open) continue;
         if (load_key(d, i, err)) return -1;

@@ -20,10 +20,12 @@ struct krn_job *gpud_prove_begin(const struct krn_backend *backend, struct krn_d
         blinding = *fixed;
     else if (gpud_random_blinding(curve, &blinding, err))
         return NULL;
-    struct krn_job *job = backend->begin(key, v, blinding.r, blinding.s, why);
+    struct krn_job *job;
+    int rc = backend->begin(key, v, blinding.r, blinding.s, &job, why);
     explicit_bzero(&blinding, sizeof blinding);
-    if (!job) gpud_fail(err, "%s device: %s", backend->name, why);
-    return job;
+    if (rc == 0) return job;
+    gpud_fail(err, "%s device: %s", backend->name, why);
+    return NULL;
 }
 
 enum gpud_outcome gpud_prove_finish(const struct krn_backend *backend, struct krn_job *job, struct gpud_proof *out) {

@@ -37,13 +37,14 @@ struct krn_dev_key {
     struct krn_job jobs[DEPTH];
 };
 
-__attribute__((format(printf, 2, 3))) static void *fail(char err[KRN_ERR_TEXT], const char *format, ...)
+/* Returns its first argument, a negative errno value. */
+__attribute__((format(printf, 3, 4))) static int fail(int status, char err[KRN_ERR_TEXT], const char *format, ...)
 {
     va_list args;
     va_start(args, format);
     vsnprintf(err, KRN_ERR_TEXT, format, args);
     va_end(args);
-    return NULL;
+    return status;
 }
 
 /* ---- devices ---- */
@@ -56,18 +57,16 @@ static int cpu_count(char err[KRN_ERR_TEXT])
 
 static struct krn_device *cpu_open(int index, unsigned threads, char err[KRN_ERR_TEXT])
 {
-    if (index != 0)
-        return fail(err, "the CPU is one device, number 0; there is no number %d", index);
-    struct krn_device *dev = calloc(1, sizeof *dev);
-    if (dev == NULL)
-        return fail(err, "no memory");
-    dev->pool = krn_pool_new(threads);
-    if (dev->pool == NULL) {
-        fail(err, "cannot start %u threads: %s", threads, strerror(errno));
-        free(dev);
+    if (index != 0) {
+        fail(-EINVAL, err, "the CPU is one device, number 0; there is no number %d", index);
         return NULL;
     }
-    return dev;
+    struct krn_device *dev = calloc(1, sizeof *dev);
+    if (dev != NULL && (dev->pool = krn_pool_new(threads)) != NULL)
+        return dev;
+    fail(-errno, err, "cannot start %u threads: %s", threads, strerror(errno));
+    free(dev);
+    return NULL;
 }
 
 static void cpu_close(struct krn_device *dev)
@@ -76,6 +75,25 @@ static void cpu_close(struct krn_device *dev)
         return;
     krn_pool_free(dev->pool);
     free(dev);
+}
+
+static uint64_t cpu_key_bytes(struct krn_device *dev, const struct krn_key *key)
+{
+    (void)dev;
+    (void)key;
+    return 0;
+}
+
+static void cpu_memory(struct krn_device *dev, struct krn_memory *m)
+{
+    (void)dev;
+    *m = (struct krn_memory){0};
+}
+
+static unsigned cpu_depth(struct krn_device *dev)
+{
+    (void)dev;
+    return DEPTH;
 }
 
 /* ---- keys ---- */
@@ -137,29 +155,32 @@ static void cpu_key_free(struct krn_dev_key *k)
     free(k);
 }
 
-static int key_fits(const struct krn_key *key, char err[KRN_ERR_TEXT])
+/* 0 or -EINVAL. */
+static int check_numbers(const struct krn_key *key, char err[KRN_ERR_TEXT])
 {
     const struct krn_curve *c = krn_curve(key->curve);
     if (c == NULL)
-        fail(err, "no such curve: %d", (int)key->curve);
-    else if (key->log_domain > KRN_MAX_LOG_DOMAIN || key->log_domain > c->two_adicity)
-        fail(err, "a domain of 2^%u rows; the limit is 2^%u", key->log_domain,
-             c->two_adicity < KRN_MAX_LOG_DOMAIN ? c->two_adicity : KRN_MAX_LOG_DOMAIN);
-    else if (key->n_vars >= 1u << 31 || key->n_public >= key->n_vars)
-        fail(err, "%u variables, %u of them public", key->n_vars, key->n_public);
-    else
-        return 1;
+        return fail(-EINVAL, err, "no such curve: %d", (int)key->curve);
+    if (key->log_domain > KRN_MAX_LOG_DOMAIN || key->log_domain > c->two_adicity)
+        return fail(-EINVAL, err, "a domain of 2^%u rows; the limit is 2^%u", key->log_domain,
+                    c->two_adicity < KRN_MAX_LOG_DOMAIN ? c->two_adicity : KRN_MAX_LOG_DOMAIN);
+    if (key->n_vars >= 1u << 31 || key->n_public >= key->n_vars)
+        return fail(-EINVAL, err, "%u variables, %u of them public", key->n_vars, key->n_public);
     return 0;
 }
 
-static struct krn_dev_key *cpu_key_load(struct krn_device *dev, const struct krn_key *key, char err[KRN_ERR_TEXT])
+/* The key's bytes are read in place: no source is asked. */
+static int cpu_key_load(struct krn_device *dev, const struct krn_key *key, const struct krn_source *source,
+                        struct krn_dev_key **loaded, char err[KRN_ERR_TEXT])
 {
+    (void)source;
+    const int status = check_numbers(key, err);
+    if (status != 0)
+        return status;
     const size_t rows = (size_t)1 << key->log_domain;
-    if (!key_fits(key, err))
-        return NULL;
     struct krn_dev_key *k = calloc(1, sizeof *k);
     if (k == NULL)
-        return fail(err, "no memory");
+        return fail(-ENOMEM, err, "no memory");
     k->dev = dev;
     k->key = *key;
     k->ntt = krn_ntt_new(key->curve, key->log_domain, dev->pool);
@@ -172,19 +193,20 @@ static struct krn_dev_key *cpu_key_load(struct krn_device *dev, const struct krn
     if (!lend_work(k) || k->h == NULL || k->skip_a == NULL || k->skip_b1 == NULL || k->skip_b2 == NULL ||
         k->skip_l == NULL) {
         cpu_key_free(k);
-        return fail(err, "no memory for a key of %u variables and 2^%u rows", key->n_vars, key->log_domain);
+        return fail(-ENOMEM, err, "no memory for a key of %u variables and 2^%u rows", key->n_vars, key->log_domain);
     }
-    return k;
+    *loaded = k;
+    return 0;
 }
 
 /* ---- proofs ---- */
 
-static struct krn_job *cpu_begin(struct krn_dev_key *k, const struct krn_vectors *v, const uint8_t r[KRN_FR_BYTES],
-                                 const uint8_t s[KRN_FR_BYTES], char err[KRN_ERR_TEXT])
+static int cpu_begin(struct krn_dev_key *k, const struct krn_vectors *v, const uint8_t r[KRN_FR_BYTES],
+                     const uint8_t s[KRN_FR_BYTES], struct krn_job **begun, char err[KRN_ERR_TEXT])
 {
     const struct krn_curve *c = krn_curve(k->key.curve);
     if (krn_fr_first_above(c, r, 1) == 0 || krn_fr_first_above(c, s, 1) == 0)
-        return fail(err, "r or s is not below the group order");
+        return fail(-EINVAL, err, "r or s is not below the group order");
     for (int i = 0; i < DEPTH; i++) {
         struct krn_job *job = &k->jobs[i];
         if (job->key != NULL)
@@ -193,9 +215,10 @@ static struct krn_job *cpu_begin(struct krn_dev_key *k, const struct krn_vectors
         job->v = *v;
         memcpy(job->r, r, KRN_FR_BYTES);
         memcpy(job->s, s, KRN_FR_BYTES);
-        return job;
+        *begun = job;
+        return 0;
     }
-    return fail(err, "%d proofs are under way already", DEPTH);
+    return fail(-EBUSY, err, "%d proofs are under way already", DEPTH);
 }
 
 static int cpu_uploaded(struct krn_job *job)
@@ -258,10 +281,11 @@ static int cpu_finish(struct krn_job *job, struct krn_proof *proof, struct krn_t
 {
     struct krn_dev_key *k = job->key;
     const size_t rows = (size_t)1 << k->key.log_domain;
-    struct krn_times t = {0};
+    const double begun = krn_seconds();
+    struct krn_times t = {.start_ns = (uint64_t)(1e9 * begun)};
     struct sums sums;
     (void)err;
-    double start = krn_seconds();
+    double start = begun;
     size_t differs = krn_ntt_quotient(k->ntt, job->v.a, job->v.b, job->v.c, k->h);
     t.ntt = krn_seconds() - start;
     if (differs == rows) {
@@ -271,6 +295,7 @@ static int cpu_finish(struct krn_job *job, struct krn_proof *proof, struct krn_t
         put_together(job, &sums, proof);
         t.finish = krn_seconds() - start;
     }
+    t.busy = krn_seconds() - begun;
     if (times != NULL)
         *times = t;
     job->key = NULL;
@@ -285,8 +310,11 @@ const struct krn_backend krn_cpu_backend = {
     .count = cpu_count,
     .open = cpu_open,
     .close = cpu_close,
+    .key_bytes = cpu_key_bytes,
     .key_load = cpu_key_load,
     .key_free = cpu_key_free,
+    .memory = cpu_memory,
+    .depth = cpu_depth,
     .begin = cpu_begin,
     .uploaded = cpu_uploaded,
     .finish = cpu_finish,

@@ -43,6 +43,8 @@ struct krn_device {
     pthread_mutex_t lock;
     pthread_cond_t changed;     /* any change of a job's state, or stop */
     struct krn_job *first, **last;
+    uint64_t budget;
+    struct krn_memory memory;
 };
 
 /* ---- the device's thread ---- */
@@ -166,12 +168,49 @@ static struct krn_device *open_device(int index, unsigned threads, char err[KRN_
     return dev;
 }
 
-static struct krn_dev_key *key_load(struct krn_device *dev, const struct krn_key *key, char err[KRN_ERR_TEXT])
+static int plan(struct krn_device *dev, const struct krn_key *const keys[], unsigned n, uint64_t budget,
+                char err[KRN_ERR_TEXT])
 {
+    size_t free_bytes = 0, total = 0;
+    cudaSetDevice(dev->index);
+    DEVICE_TRY(cudaMemGetInfo(&free_bytes, &total));
+    dev->memory.total = total;
+    dev->memory.key_room = budget ? budget : free_bytes;
+    for (unsigned i = 0; i < n; i++) {
+        const size_t least = prover_bytes(keys[i], PROVER_STREAMED);
+        if (least > dev->memory.key_room) {
+            snprintf(err, KRN_ERR_TEXT, "a key of 2^%u rows needs %zu bytes of device memory, there are %llu",
+                     keys[i]->log_domain, least, (unsigned long long)dev->memory.key_room);
+            return -ENOMEM;
+        }
+    }
+    return 0;
+}
+
+static uint64_t key_bytes(struct krn_device *dev, const struct krn_key *key)
+{
+    return prover_bytes(key, prover_choose(key, dev->memory.key_room));
+}
+
+static void memory(struct krn_device *dev, struct krn_memory *m)
+{
+    *m = dev->memory;
+}
+
+static unsigned depth(struct krn_device *dev)
+{
+    (void)dev;
+    return PROVER_SLOTS;
+}
+
+static int key_load(struct krn_device *dev, const struct krn_key *key, const struct krn_source *source,
+                    struct krn_dev_key **loaded, char err[KRN_ERR_TEXT])
+{
+    (void)source;       /* its bytes lie where the key points to as well */
     struct krn_dev_key *k = new (std::nothrow) struct krn_dev_key();
     if (!k) {
         snprintf(err, KRN_ERR_TEXT, "out of memory");
-        return NULL;
+        return -ENOMEM;
     }
     k->dev = dev;
     for (int i = 0; i < PROVER_SLOTS; i++) {
@@ -179,16 +218,22 @@ static struct krn_dev_key *key_load(struct krn_device *dev, const struct krn_key
         k->jobs[i].slot = i;
     }
     cudaSetDevice(dev->index);
-    if (prover_open(&k->prover, key, dev->copies, err)) {
+    const enum prover_mode mode = prover_choose(key, dev->memory.key_room);
+    const int status = prover_open_as(&k->prover, key, mode, 0, dev->copies, err);
+    if (status) {
         delete k;
-        return NULL;
+        return status;
     }
-    return k;
+    dev->memory.key_used += prover_bytes(key, mode);
+    dev->memory.allocations++;
+    *loaded = k;
+    return 0;
 }
 
 static void key_free(struct krn_dev_key *key)
 {
     cudaSetDevice(key->dev->index);
+    key->dev->memory.key_used -= prover_bytes(&key->prover->key, key->prover->mode);
     prover_close(key->prover);
     delete key;
 }
@@ -197,8 +242,11 @@ static int host_register(struct krn_device *dev, void *base, size_t bytes)
 {
     cudaSetDevice(dev->index);
     const cudaError_t e = cudaHostRegister(base, bytes, cudaHostRegisterPortable);
-    if (e == cudaSuccess)
+    if (e == cudaSuccess) {
+        dev->memory.registrations++;
+        dev->memory.registered_bytes += bytes;
         return 0;
+    }
     cudaGetLastError();
     if (e == cudaErrorHostMemoryAlreadyRegistered)      /* by another device of this process: portable */
         return 0;
@@ -207,14 +255,17 @@ static int host_register(struct krn_device *dev, void *base, size_t bytes)
 
 static void host_unregister(struct krn_device *dev, void *base, size_t bytes)
 {
-    (void)bytes;
     cudaSetDevice(dev->index);
-    if (cudaHostUnregister(base) != cudaSuccess)
+    if (cudaHostUnregister(base) == cudaSuccess) {
+        dev->memory.registrations--;
+        dev->memory.registered_bytes -= bytes;
+    } else {
         cudaGetLastError();
+    }
 }
 
-static struct krn_job *begin(struct krn_dev_key *key, const struct krn_vectors *v, const uint8_t r[KRN_FR_BYTES],
-                             const uint8_t s[KRN_FR_BYTES], char err[KRN_ERR_TEXT])
+static int begin(struct krn_dev_key *key, const struct krn_vectors *v, const uint8_t r[KRN_FR_BYTES],
+                 const uint8_t s[KRN_FR_BYTES], struct krn_job **begun, char err[KRN_ERR_TEXT])
 {
     struct krn_device *dev = key->dev;
     struct krn_job *job = NULL;
@@ -223,11 +274,12 @@ static struct krn_job *begin(struct krn_dev_key *key, const struct krn_vectors *
             job = &key->jobs[i];
     if (!job) {
         snprintf(err, KRN_ERR_TEXT, "%d proofs of this key are in flight already", PROVER_SLOTS);
-        return NULL;
+        return -EBUSY;
     }
     cudaSetDevice(dev->index);
-    if (prover_upload(key->prover, job->slot, v, dev->copies, err))
-        return NULL;
+    const int status = prover_upload(key->prover, job->slot, v, dev->copies, err);
+    if (status)
+        return status;
     memcpy(job->r, r, KRN_FR_BYTES);
     memcpy(job->s, s, KRN_FR_BYTES);
     job->c = v->c;
@@ -241,7 +293,8 @@ static struct krn_job *begin(struct krn_dev_key *key, const struct krn_vectors *
     dev->last = &job->next;
     pthread_cond_broadcast(&dev->changed);
     pthread_mutex_unlock(&dev->lock);
-    return job;
+    *begun = job;
+    return 0;
 }
 
 static int uploaded(struct krn_job *job)
@@ -276,6 +329,6 @@ static int finish(struct krn_job *job, struct krn_proof *proof, struct krn_times
 }
 
 extern "C" const struct krn_backend krn_cuda_backend = {
-    "cuda", count, open_device, close_device, key_load, key_free, host_register, host_unregister, begin,
-    uploaded, finish,
+    "cuda", count, open_device, close_device, plan, key_bytes, key_load, key_free, memory, depth, host_register,
+    host_unregister, begin, uploaded, finish,
 };

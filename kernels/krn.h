@@ -57,6 +57,7 @@ size_t krn_g2_first_bad(const struct krn_curve *c, const uint8_t *points, size_t
 struct krn_key {
     enum krn_curve_id curve;
     uint32_t n_vars, n_public, log_domain;
+    uint32_t n_b;                   /* variables whose points in b1 and b2 are finite; 0: not known, as many as n_vars */
     const uint8_t *a, *b1, *b2;     /* n_vars points each (b2 in G2) */
     const uint8_t *l;               /* n_vars - n_public - 1, from signal n_public + 1 */
     const uint8_t *h;               /* 2^log_domain: odd Lagrange points of the doubled domain */
@@ -74,9 +75,11 @@ struct krn_proof {
     uint8_t a[KRN_G1_MAX], b[KRN_G2_MAX], c[KRN_G1_MAX];
 };
 
-/* Where the time of one proof went, seconds. */
+/* Where the time of one proof went, seconds; and when, nanoseconds of CLOCK_MONOTONIC. On a GPU from its events. */
 struct krn_times {
     double upload, ntt, msm_a, msm_b1, msm_b2, msm_l, msm_h, finish;
+    double busy;                    /* while kernels of this proof ran, or were about to with no word from the host */
+    uint64_t upload_ns, start_ns;   /* when the upload began (0: there is none), and the computing */
 };
 
 enum krn_result {

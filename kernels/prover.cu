@@ -172,13 +172,10 @@ extern "C" size_t krn_cuda_key_bytes(const struct krn_key *key, int streamed)
     return prover_bytes(key, streamed ? PROVER_STREAMED : PROVER_RESIDENT);
 }
 
-/* The fastest mode for what is free. */
-static enum prover_mode choose_mode(const struct krn_key *key)
+enum prover_mode prover_choose(const struct krn_key *key, size_t room)
 {
-    size_t free_bytes = 0, total = 0;
-    cudaMemGetInfo(&free_bytes, &total);
     for (int mode = PROVER_EXPANDED; mode < PROVER_STREAMED; mode++) {
-        const size_t limit = mode < PROVER_RESIDENT ? free_bytes / 2 : free_bytes;
+        const size_t limit = mode < PROVER_RESIDENT ? room / 2 : room;
         if (prover_bytes(key, (enum prover_mode)mode) <= limit)
             return (enum prover_mode)mode;
     }
@@ -296,11 +293,6 @@ int prover_open_as(struct prover **out, const struct krn_key *key, enum prover_m
     }
     *out = p;
     return 0;
-}
-
-int prover_open(struct prover **out, const struct krn_key *key, cudaStream_t stream, char err[KRN_ERR_TEXT])
-{
-    return prover_open_as(out, key, choose_mode(key), 0, stream, err);
 }
 
 static void destroy(cudaEvent_t e)

@@ -69,10 +69,11 @@ struct prover {
  */
 size_t prover_bytes(const struct krn_key *key, enum prover_mode mode);
 
-/* Makes the key ready on the current device, in the fastest mode that takes no more than half of what is free, or
- * resident, or streamed where it must be. -ENOMEM with both numbers where nothing fits. *p is set on success. */
-int prover_open(struct prover **p, const struct krn_key *key, cudaStream_t stream, char err[KRN_ERR_TEXT]);
-/* The same in a given mode, with at most `tile` scalars at once (0: as many as is good). */
+/* The fastest mode that takes no more than half of the room, or resident, or streamed where it must be. */
+enum prover_mode prover_choose(const struct krn_key *key, size_t room);
+
+/* Makes the key ready on the current device in a mode, with at most `tile` scalars at once (0: as many as is good).
+ * -ENOMEM with both numbers where it does not fit. *p is set on success. */
 int prover_open_as(struct prover **p, const struct krn_key *key, enum prover_mode mode, size_t tile,
                    cudaStream_t stream, char err[KRN_ERR_TEXT]);
 void prover_close(struct prover *p);

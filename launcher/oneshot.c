@@ -36,8 +36,8 @@ static int load_key(struct oneshot *s, struct gpud_error *err) {
     s->ic = malloc(((size_t)z->n_public + 1) * 2 * z->curve->fq_bytes);
     if (!s->ic) return gpud_fail(err, "%s: no memory for %u public points", s->o->zkey, z->n_public + 1);
     s->device = krn_cpu_backend.open(0, s->o->threads, text);
-    if (s->device) s->key = krn_cpu_backend.key_load(s->device, &z->key, text);
-    return s->key ? 0 : gpud_fail(err, "%s: %s", s->o->zkey, text);
+    if (s->device && krn_cpu_backend.key_load(s->device, &z->key, NULL, &s->key, text) == 0) return 0;
+    return gpud_fail(err, "%s: %s", s->o->zkey, text);
 }
 
 static void close_all(struct oneshot *s) {

@@ -78,9 +78,11 @@ static struct krn_device *fake_open(int index, unsigned threads, char err[KRN_ER
 static void fake_close(struct krn_device *dev) {
     (void)dev;
 }
-static struct krn_dev_key *fake_key_load(struct krn_device *dev, const struct krn_key *key, char err[KRN_ERR_TEXT]) {
-    (void)dev, (void)key, (void)err;
-    return (struct krn_dev_key *)&fake;
+static int fake_key_load(struct krn_device *dev, const struct krn_key *key, const struct krn_source *source,
+                         struct krn_dev_key **loaded, char err[KRN_ERR_TEXT]) {
+    (void)dev, (void)key, (void)source, (void)err;
+    *loaded = (struct krn_dev_key *)&fake;
+    return 0;
 }
 static void fake_key_free(struct krn_dev_key *key) {
     (void)key;
@@ -94,8 +96,8 @@ static void fake_unregister(struct krn_device *dev, void *base, size_t bytes) {
     (void)dev, (void)base, (void)bytes;
     fake.unregistered++;
 }
-static struct krn_job *fake_begin(struct krn_dev_key *key, const struct krn_vectors *v, const uint8_t r[KRN_FR_BYTES],
-                                  const uint8_t s[KRN_FR_BYTES], char err[KRN_ERR_TEXT]) {
+static int fake_begin(struct krn_dev_key *key, const struct krn_vectors *v, const uint8_t r[KRN_FR_BYTES],
+                      const uint8_t s[KRN_FR_BYTES], struct krn_job **job, char err[KRN_ERR_TEXT]) {
     (void)key, (void)r, (void)s, (void)err;
     pthread_mutex_lock(&fake.lock);
     int n = fake.begun++;
@@ -103,7 +105,8 @@ static struct krn_job *fake_begin(struct krn_dev_key *key, const struct krn_vect
     fake.w[n] = v->w;
     note('b', n);
     pthread_mutex_unlock(&fake.lock);
-    return &fake.jobs[n];
+    *job = &fake.jobs[n];
+    return 0;
 }
 static int fake_uploaded(struct krn_job *job) {
     (void)job;
@@ -131,8 +134,9 @@ static int fake_finish(struct krn_job *job, struct krn_proof *proof, struct krn_
 }
 
 static const struct krn_backend backend = {
-    "fake", fake_count, fake_open, fake_close, fake_key_load, fake_key_free, fake_register, fake_unregister, fake_begin,
-    fake_uploaded, fake_finish,
+    .name = "fake", .count = fake_count, .open = fake_open, .close = fake_close, .key_load = fake_key_load,
+    .key_free = fake_key_free, .host_register = fake_register, .host_unregister = fake_unregister, .begin = fake_begin,
+    .uploaded = fake_uploaded, .finish = fake_finish,
 };
 
 /* ---- the world around it ---- */

@@ -157,8 +157,8 @@ static void prove(struct proving *p, struct krn_dev_key *key, unsigned threads, 
     if (synth_eval(&p->z, p->w, p->a, p->b, threads, &err) != 0)
         die("eval", err.text);
     double evaluated = krn_seconds(), processor = processor_seconds();
-    struct krn_job *job = cpu->begin(key, &v, r, s, text);
-    if (!job || cpu->finish(job, &proof, &t, &differs, text) != KRN_OK)
+    struct krn_job *job;
+    if (cpu->begin(key, &v, r, s, &job, text) || cpu->finish(job, &proof, &t, &differs, text) != KRN_OK)
         die("proof", text);
     double proved = krn_seconds(), used = processor_seconds() - processor;
     if (krn_verify(&p->vk, p->w + KRN_FR_BYTES, p->z.n_public, &proof) != KRN_OK)
@@ -187,8 +187,8 @@ static void measure(struct proving *p, unsigned threads, double row[COLUMNS])
     struct krn_device *device = cpu->open(0, threads, text);
     if (!device)
         die("device", text);
-    struct krn_dev_key *key = cpu->key_load(device, &p->z.key, text);
-    if (!key)
+    struct krn_dev_key *key;
+    if (cpu->key_load(device, &p->z.key, NULL, &key, text))
         die("key", text);
     do
         prove(p, key, threads, rows[n++]);

@@ -117,8 +117,9 @@ struct outcome {
 static struct krn_dev_key *load(const struct krn_backend *backend, struct krn_device *dev, const struct setting *s)
 {
     char err[KRN_ERR_TEXT] = "";
-    struct krn_dev_key *key = backend->key_load(dev, &s->key, err);
-    if (!key) {
+    struct krn_dev_key *key;
+    const struct krn_key *keys[1] = {&s->key};
+    if ((backend->plan && backend->plan(dev, keys, 1, 0, err)) || backend->key_load(dev, &s->key, NULL, &key, err)) {
         printf("%s %s: %s\n", backend->name, s->name, err);
         exit(1);
     }
@@ -130,8 +131,8 @@ static struct krn_job *begin(const struct krn_backend *backend, struct krn_dev_k
 {
     char err[KRN_ERR_TEXT] = "";
     const struct krn_vectors v = {s->w.data(), s->va.data(), s->vb.data(), c ? s->vc.data() : NULL};
-    struct krn_job *job = backend->begin(key, &v, s->r, s->s, err);
-    if (!job) {
+    struct krn_job *job;
+    if (backend->begin(key, &v, s->r, s->s, &job, err)) {
         printf("%s %s: %s\n", backend->name, s->name, err);
         exit(1);
     }
@@ -222,7 +223,8 @@ static void compare(struct krn_device *cpu_dev, struct krn_device *gpu_dev, stru
     memset(s->va.data(), 0xff, s->va.size());
     char err[KRN_ERR_TEXT] = "";
     const struct krn_vectors v = {s->w.data(), s->va.data(), s->vb.data(), NULL};
-    if (gpu->begin(gpu_key, &v, s->r, s->s, err) || !err[0])
+    struct krn_job *job;
+    if (gpu->begin(gpu_key, &v, s->r, s->s, &job, err) != -EBUSY || !err[0])
         fail("a third proof was let in", s->name);
     finish(gpu, one, &got);
     finish(gpu, two, &second);
@@ -244,9 +246,9 @@ static void compare(struct krn_device *cpu_dev, struct krn_device *gpu_dev, stru
     /* A scalar that is the group order. */
     memcpy(s->w.data() + s->w.size() - KRN_FR_BYTES, krn_curve(s->key.curve)->r, KRN_FR_BYTES);
     const struct krn_vectors bad = {s->w.data(), s->va.data(), s->vb.data(), NULL};
-    struct krn_job *job = gpu->begin(gpu_key, &bad, s->r, s->s, err);
     uint64_t nowhere;
-    if (gpu->finish(job, &got.proof, &got.times, &nowhere, err) != -ERANGE)
+    if (gpu->begin(gpu_key, &bad, s->r, s->s, &job, err) ||
+        gpu->finish(job, &got.proof, &got.times, &nowhere, err) != -ERANGE)
         fail("a scalar not below r was let in", s->name);
     memcpy(s->w.data(), w.data(), w.size());
     cpu->key_free(cpu_key);
@@ -303,7 +305,8 @@ static void too_large(struct krn_device *dev)
     key.curve = KRN_BLS12_381;
     key.n_vars = 1u << 30;
     key.log_domain = 28;
-    if (gpu->key_load(dev, &key, err) || !strstr(err, "bytes of device memory"))
+    struct krn_dev_key *loaded;
+    if (gpu->key_load(dev, &key, NULL, &loaded, err) != -ENOMEM || !strstr(err, "bytes of device memory"))
         fail(err, "a key too large");
 }
 

@@ -212,8 +212,8 @@ static void time_proofs(const char *kind, struct krn_dev_key *key, const struct 
     std::vector<double> ms;
     for (int i = 0; i <= REPEATS; i++) {
         const double start = krn_seconds();
-        struct krn_job *job = gpu->begin(key, v, r, s, err);
-        die_if(!job || gpu->finish(job, &proof, &t, &row, err), err);
+        struct krn_job *job;
+        die_if(gpu->begin(key, v, r, s, &job, err) || gpu->finish(job, &proof, &t, &row, err), err);
         if (i > 0)
             ms.push_back(1e3 * (krn_seconds() - start));
     }
@@ -224,13 +224,13 @@ static void time_proofs(const char *kind, struct krn_dev_key *key, const struct 
            1e3 * t.msm_a, 1e3 * t.msm_b1, 1e3 * t.msm_l, 1e3 * t.msm_b2, 1e3 * t.msm_h);
     enum { QUEUED = 12 };
     double start = krn_seconds();
-    struct krn_job *before = gpu->begin(key, v, r, s, err);
-    for (int i = 1; before && i < QUEUED; i++) {
-        struct krn_job *next = gpu->begin(key, v, r, s, err);
-        die_if(!next || gpu->finish(before, &proof, &t, &row, err), err);
+    struct krn_job *before, *next;
+    die_if(gpu->begin(key, v, r, s, &before, err), err);
+    for (int i = 1; i < QUEUED; i++) {
+        die_if(gpu->begin(key, v, r, s, &next, err) || gpu->finish(before, &proof, &t, &row, err), err);
         before = next;
     }
-    die_if(!before || gpu->finish(before, &proof, &t, &row, err), err);
+    die_if(gpu->finish(before, &proof, &t, &row, err), err);
     snprintf(name, sizeof name, "queued %s", kind);
     line(name, k->curve, (int)k->log_domain, 1e3 * (krn_seconds() - start) / QUEUED, floor_ms);
 }
@@ -248,8 +248,10 @@ static void bench_proof(enum krn_curve_id curve, int log, double floor_ms)
     key.a = key.b1 = key.l = key.h = key.alpha1 = key.beta1 = key.delta1 = g1.data();
     key.b2 = key.beta2 = key.delta2 = g2.data();
     struct krn_device *dev = krn_cuda_backend.open(0, 0, err);
-    struct krn_dev_key *loaded = dev ? krn_cuda_backend.key_load(dev, &key, err) : NULL;
-    die_if(!loaded, err);
+    struct krn_dev_key *loaded = NULL;
+    const struct krn_key *keys[1] = {&key};
+    die_if(!dev || krn_cuda_backend.plan(dev, keys, 1, 0, err) ||
+           krn_cuda_backend.key_load(dev, &key, NULL, &loaded, err), err);
     uint8_t *a = pinned_scalars(curve, SCALARS_RANDOM, 3, n), *b = pinned_scalars(curve, SCALARS_RANDOM, 4, n);
     const struct {
         const char *name;
