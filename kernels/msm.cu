@@ -43,20 +43,24 @@ size_t msm_scratch_bytes(const struct msm_group *g, size_t tile, const struct ms
     return threads * (MSM_SCRATCH_SLOTS * (g->affine_bytes + coordinate) + 2 * coordinate);
 }
 
-int msm_sums_init(struct msm_sums *m, const struct msm_group *g, size_t tile, const struct msm_shape *largest,
-                  void *memory, void *result, char err[KRN_ERR_TEXT])
+void msm_sums_place(struct msm_sums *m, const struct msm_group *g, size_t tile, const struct msm_shape *largest,
+                    void *memory, void *result)
 {
     *m = {};
     layout_sums(m, g, tile, largest, memory);
     m->affine_min = g->affine_min;
     m->result = result;
+}
+
+int msm_side_open(struct msm_sums *m, char err[KRN_ERR_TEXT])
+{
     DEVICE_TRY(cudaStreamCreateWithFlags(&m->side, cudaStreamNonBlocking));
     DEVICE_TRY(cudaEventCreateWithFlags(&m->fork, cudaEventDisableTiming));
     DEVICE_TRY(cudaEventCreateWithFlags(&m->join, cudaEventDisableTiming));
     return 0;
 }
 
-void msm_sums_close(struct msm_sums *m)
+void msm_side_close(struct msm_sums *m)
 {
     if (m->side)
         cudaStreamDestroy(m->side);
@@ -109,9 +113,11 @@ int msm_open(struct msm *m, enum krn_curve_id curve, int g2, size_t n, int copie
     if (status == 0)
         status = msm_sorter_init(&m->sorter, curve, tile, m->largest.windows, buckets, m->memory,
                                  (struct msm_counters *)m->pinned, err);
-    if (status == 0)
-        status = msm_sums_init(&m->sums, g, tile, &m->largest, (uint8_t *)m->memory + sorter_bytes,
-                               (uint8_t *)m->pinned + sizeof(struct msm_counters), err);
+    if (status == 0) {
+        msm_sums_place(&m->sums, g, tile, &m->largest, (uint8_t *)m->memory + sorter_bytes,
+                       (uint8_t *)m->pinned + sizeof(struct msm_counters));
+        status = msm_side_open(&m->sums, err);
+    }
     if (status) {
         msm_close(m);
         return status;
@@ -123,7 +129,7 @@ int msm_open(struct msm *m, enum krn_curve_id curve, int g2, size_t n, int copie
 
 void msm_close(struct msm *m)
 {
-    msm_sums_close(&m->sums);
+    msm_side_close(&m->sums);
     cudaFree(m->memory);
     cudaFreeHost(m->pinned);
     *m = {};

@@ -104,6 +104,9 @@ struct msm_sorter {
     struct msm_record *small, *chunks, *joins;
     struct msm_counters *counters;          /* device */
     struct msm_counters *seen;              /* host, page-locked */
+    /* Waits for the stream in place of cudaStreamSynchronize, where set: for who measures what the device did. */
+    int (*wait)(void *ctx, cudaStream_t stream, char err[KRN_ERR_TEXT]);
+    void *wait_ctx;
     /* Of the last digits call: */
     struct msm_shape shape;
     uint32_t pairs, task_size;
@@ -129,6 +132,9 @@ int msm_sorter_init(struct msm_sorter *s, enum krn_curve_id curve, size_t tile, 
 
 /* Counts the scalars by length into s->seen->words and waits for it. -ERANGE where one is not below r. */
 int msm_count(struct msm_sorter *s, const void *scalars, size_t n, cudaStream_t stream, char err[KRN_ERR_TEXT]);
+
+/* The same without a look, where all n scalars are below r and as good as random. */
+void msm_count_full(struct msm_sorter *s, size_t n);
 
 /* Sorts the digits of n <= s->tile plain scalars, which msm_count has seen (with others, if there are more tiles).
  * Scalar i belongs to base first + i of each copy, copies lying `stride` points apart. Waits once, for the number of
@@ -194,10 +200,12 @@ void msm_finish(enum krn_curve_id curve, int g2, const struct msm_shape *shape, 
 size_t msm_sums_bytes(const struct msm_group *g, size_t tile, const struct msm_shape *largest);
 size_t msm_result_bytes(const struct msm_group *g);
 size_t msm_scratch_bytes(const struct msm_group *g, size_t tile, const struct msm_shape *largest);
-/* Without scratch, which the caller may add. */
-int msm_sums_init(struct msm_sums *m, const struct msm_group *g, size_t tile, const struct msm_shape *largest,
-                  void *memory, void *result, char err[KRN_ERR_TEXT]);
-void msm_sums_close(struct msm_sums *m);
+/* Places all but scratch and the side stream, which the caller adds: sums that take turns on one stream share both. */
+void msm_sums_place(struct msm_sums *m, const struct msm_group *g, size_t tile, const struct msm_shape *largest,
+                    void *memory, void *result);
+/* Makes side, fork and join; close destroys them. */
+int msm_side_open(struct msm_sums *m, char err[KRN_ERR_TEXT]);
+void msm_side_close(struct msm_sums *m);
 
 /* ---- one sum at a time ---- */
 

@@ -408,6 +408,15 @@ int msm_sorter_init(struct msm_sorter *s, enum krn_curve_id curve, size_t tile, 
     }
     layout(s, memory);
     s->seen = seen;
+    s->wait = NULL;
+    return 0;
+}
+
+static int wait_for(struct msm_sorter *s, cudaStream_t stream, char err[KRN_ERR_TEXT])
+{
+    if (s->wait)
+        return s->wait(s->wait_ctx, stream, err);
+    DEVICE_TRY(cudaStreamSynchronize(stream));
     return 0;
 }
 
@@ -422,12 +431,18 @@ int msm_count(struct msm_sorter *s, const void *scalars, size_t n, cudaStream_t 
     }
     const size_t counts = offsetof(struct msm_counters, bin);
     DEVICE_TRY(cudaMemcpyAsync(s->seen, s->counters, counts, cudaMemcpyDeviceToHost, stream));
-    DEVICE_TRY(cudaStreamSynchronize(stream));
-    if (s->seen->too_large) {
+    const int status = wait_for(s, stream, err);
+    if (status == 0 && s->seen->too_large) {
         snprintf(err, KRN_ERR_TEXT, "%u of %zu scalars are not below the group order", s->seen->too_large, n);
         return -ERANGE;
     }
-    return 0;
+    return status;
+}
+
+void msm_count_full(struct msm_sorter *s, size_t n)
+{
+    memset(s->seen, 0, sizeof *s->seen);
+    s->seen->words[8] = (uint32_t)n;
 }
 
 static int sort_pairs(struct msm_sorter *s, int key_bits, cudaStream_t stream, char err[KRN_ERR_TEXT])
@@ -475,7 +490,9 @@ int msm_digits(struct msm_sorter *s, const struct msm_shape *shape, const void *
     DEVICE_TRY(cudaMemsetAsync(s->first, 0, 4 * buckets, stream));
     DEVICE_TRY(cudaMemsetAsync(s->end, 0, 4 * buckets, stream));
     DEVICE_TRY(cudaMemcpyAsync(&s->seen->pairs, &s->counters->pairs, 4, cudaMemcpyDeviceToHost, stream));
-    DEVICE_TRY(cudaStreamSynchronize(stream));
+    int status = wait_for(s, stream, err);
+    if (status)
+        return status;
     s->pairs = s->seen->pairs;
     if (s->pairs == 0)
         return 0;
@@ -483,6 +500,6 @@ int msm_digits(struct msm_sorter *s, const struct msm_shape *shape, const void *
     int key_bits = shape->bits - 1;
     while ((1 << key_bits) < (int)buckets)
         key_bits++;
-    const int status = sort_pairs(s, key_bits, stream, err);
+    status = sort_pairs(s, key_bits, stream, err);
     return status ? status : make_tasks(s, stream, err);
 }

@@ -130,7 +130,8 @@ static int open_sums(struct prover *p, char err[KRN_ERR_TEXT])
     for (int set = 0; set < PROVER_SETS && status == 0; set++) {
         const struct msm_group *g = msm_group_of(p->curve, is_g2(set));
         const struct msm_shape shape = largest_shape(p, set);
-        status = msm_sums_init(&p->sums[set], g, p->tile, &shape, p->sums_memory[set], pinned, err);
+        msm_sums_place(&p->sums[set], g, p->tile, &shape, p->sums_memory[set], pinned);
+        status = msm_side_open(&p->sums[set], err);
         if (g->affine_min != SIZE_MAX) {
             p->sums[set].scratch = p->scratch;      /* the sums take turns on one stream */
             p->sums[set].scratch_bytes = p->scratch_bytes;
@@ -319,7 +320,7 @@ void prover_close(struct prover *p)
         size_t gap;
         if (p->registered[set])
             cudaHostUnregister((void *)host_points(p, set, &gap));
-        msm_sums_close(&p->sums[set]);
+        msm_side_close(&p->sums[set]);
     }
     cudaFree(p->memory);
     cudaFreeHost(p->pinned);
