@@ -38,12 +38,12 @@ isa = $(ISA_$(lastword $(subst _, ,$(basename $(notdir $(1))))))
 
 libsrc = $(filter-out %/main.c,$(wildcard $(1)/*.c))
 obj = $(patsubst %.c,$(B)/%.o,$(1))
-PARTS := shm kernels formats synth gpud launcher
+PARTS := shm kernels formats synth gpud setup launcher
 ARCHIVES := $(PARTS:%=$(B)/lib%.a)
 
 # Who may link what; the include check in tests/ holds the same picture.
 KERNELS := $(B)/libkernels.a
-PROGRAMS := $(B)/pinwheel-gpud $(B)/pinwheel-synth $(B)/pinwheel-tool
+PROGRAMS := $(B)/pinwheel-gpud $(B)/pinwheel-synth $(B)/pinwheel-setup $(B)/pinwheel-tool
 TESTS := $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/*_test.c))
 BENCHES := $(patsubst tests/bench/%.c,$(B)/bench/%,$(wildcard tests/bench/*_bench.c))
 FUZZERS := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
@@ -56,8 +56,10 @@ CU := $(wildcard kernels/*.cu)
 ifeq ($(CUDA),1)
 CUDA_HOME := $(patsubst %/bin/,%,$(dir $(realpath $(NVCC))))
 CU_OBJ := $(CU:%.cu=$(B)/%.cu.o)
+SETUP_CU_OBJ := $(B)/kernels/setup.cu.o
 CUDA_LIBS := $(if $(CU),-L$(CUDA_HOME)/lib64 -lcudart_static -lstdc++ -ldl -lrt)
 CFLAGS.gpud/main := -DPINWHEEL_CUDA
+CFLAGS.setup/main := -DPINWHEEL_CUDA
 endif
 NVFLAGS := -O3 -std=c++17 -I. --expt-relaxed-constexpr -Xcompiler -Wall $(CUDA_ARCH)
 
@@ -127,7 +129,7 @@ $(B)/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
 	$(say) CC $<
 	$(Q)$(CC) $(CFLAGS) $(CFLAGS.$*) $(call isa,$<) $(if $(filter kernels/%,$<),$(if $(filter release,$(VARIANT)),-O3)) -MMD -MP -c $< -o $@
-$(B)/gpud/main.o: $(B)/flags.cuda
+$(B)/gpud/main.o $(B)/setup/main.o: $(B)/flags.cuda
 
 $(B)/%.cu.o: %.cu $(B)/flags.nvcc
 	@mkdir -p $(@D)
@@ -148,6 +150,9 @@ $(B)/pinwheel-gpud: $(B)/gpud/main.o $(B)/libgpud.a $(B)/libformats.a $(B)/libsh
 $(B)/pinwheel-synth: $(B)/synth/main.o $(B)/libsynth.a $(B)/libformats.a $(B)/libshm.a $(KERNELS)
 	$(say) LINK $@
 	$(Q)$(link)
+$(B)/pinwheel-setup: $(B)/setup/main.o $(B)/libsetup.a $(B)/libformats.a $(B)/libshm.a $(KERNELS) $(SETUP_CU_OBJ)
+	$(say) LINK $@
+	$(Q)$(link) $(CUDA_LIBS)
 $(B)/pinwheel-tool: $(B)/launcher/main.o $(B)/liblauncher.a $(B)/libgpud.a $(B)/libsynth.a $(B)/libformats.a $(B)/libshm.a $(KERNELS)
 	$(say) LINK $@
 	$(Q)$(link)

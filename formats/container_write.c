@@ -6,11 +6,16 @@
 
 enum { BUFFER = 1 << 20 };
 
-static void flush(struct fmt_writer *w)
+static void write_out(struct fmt_writer *w, const uint8_t *data, size_t len)
 {
     if (!w->failed)
-        w->failed = fmt_output_write(&w->out, w->buffer, w->used, &w->err) != 0;
-    w->flushed += w->used;
+        w->failed = fmt_output_write(&w->out, data, len, &w->err) != 0;
+    w->flushed += len;
+}
+
+static void flush(struct fmt_writer *w)
+{
+    write_out(w, w->buffer, w->used);
     w->used = 0;
 }
 
@@ -42,6 +47,11 @@ void fmt_writer_put(struct fmt_writer *w, const void *data, size_t len)
 {
     const uint8_t *at = data;
 
+    if (len >= BUFFER) {        /* nothing is gained by copying what fills the buffer anyway */
+        flush(w);
+        write_out(w, at, len);
+        return;
+    }
     while (len > 0) {
         size_t n = len < BUFFER - w->used ? len : BUFFER - w->used;
         memcpy(w->buffer + w->used, at, n);

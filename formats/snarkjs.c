@@ -419,14 +419,33 @@ struct fmt_json *fmt_json_from_public(const uint8_t *values, size_t n)
     return built(j, rc);
 }
 
+/* Twelve coefficients, nested 2 x 3 x 2. */
+static struct fmt_json *gt_value(const struct krn_curve *curve, const uint8_t *coefficients)
+{
+    struct fmt_json *value = fmt_json_array();
+    int rc = 0;
+
+    for (int i = 0; i < 2; i++) {
+        struct fmt_json *half = fmt_json_array();
+        for (int j = 0; j < 3 && rc == 0; j++, coefficients += 2 * curve->fq_bytes)
+            rc = append_element(half, curve, coefficients, 2);
+        rc |= fmt_json_append(value, half);
+    }
+    return built(value, rc);
+}
+
 static struct fmt_json *from_vk(const struct krn_vk *vk)
 {
     const struct krn_curve *curve = krn_curve(vk->curve);
     struct fmt_json *j = fmt_json_object(), *ic = fmt_json_array();
+    uint8_t alphabeta[KRN_GT_COEFFICIENTS * KRN_FQ_MAX];
+
+    krn_alphabeta(vk, alphabeta);
     int rc = fmt_json_set_string(j, "protocol", "groth16") | fmt_json_set_string(j, "curve", curve->snarkjs_name) |
              fmt_json_set_int(j, "nPublic", vk->n_public) | set_point(j, "vk_alpha_1", curve, vk->alpha1, 1) |
              set_point(j, "vk_beta_2", curve, vk->beta2, 2) | set_point(j, "vk_gamma_2", curve, vk->gamma2, 2) |
-             set_point(j, "vk_delta_2", curve, vk->delta2, 2);
+             set_point(j, "vk_delta_2", curve, vk->delta2, 2) |
+             fmt_json_set(j, "vk_alphabeta_12", gt_value(curve, alphabeta));
 
     for (uint32_t i = 0; i <= vk->n_public && rc == 0; i++)
         rc = fmt_json_append(ic, point_value(curve, vk->ic + (size_t)i * 2 * curve->fq_bytes, 1));

@@ -47,7 +47,7 @@ int fmt_proof_write(const char *path, const struct krn_curve *curve, const struc
                     struct fmt_error *err);
 int fmt_public_write(const char *path, const uint8_t *values, size_t n, struct fmt_error *err);
 
-/* A verification key as snarkjs exports it, without vk_alphabeta_12, which no verifier reads. */
+/* A verification key: the very bytes that `snarkjs zkey export verificationkey` writes. */
 int fmt_vk_write(const char *path, const struct krn_vk *vk, struct fmt_error *err);
 
 /* A proof and publics as values, for messages. NULL where memory is short. */

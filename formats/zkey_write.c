@@ -53,15 +53,17 @@ static void put_coef(struct fmt_writer *w, uint32_t matrix, uint32_t row, uint32
     fmt_writer_put(w, v, KRN_FR_BYTES);
 }
 
-/* v R^2, from plain v. */
-static void times_r2(const struct krn_scalar_field *f, struct krn_scalar *v)
+/* R^3: by it a product, which divides by R, makes v to v R^2. */
+static struct krn_scalar r3(const struct krn_scalar_field *f)
 {
-    krn_scalar_to_mont(f, v, v);
-    krn_scalar_to_mont(f, v, v);
+    struct krn_scalar r;
+
+    krn_scalar_to_mont(f, &r, &f->r2);
+    return r;
 }
 
-static void put_sum(struct fmt_writer *w, const struct krn_scalar_field *f, uint32_t matrix, uint32_t row,
-                    const struct fmt_r1cs_sum *sum)
+static void put_sum(struct fmt_writer *w, const struct krn_scalar_field *f, const struct krn_scalar *factor,
+                    uint32_t matrix, uint32_t row, const struct fmt_r1cs_sum *sum)
 {
     for (const uint8_t *t = sum->terms, *end = t + (size_t)sum->n * FMT_R1CS_TERM_BYTES; t < end;
          t += FMT_R1CS_TERM_BYTES) {
@@ -69,7 +71,7 @@ static void put_sum(struct fmt_writer *w, const struct krn_scalar_field *f, uint
         struct krn_scalar v;
         memcpy(&signal, t, sizeof signal);
         memcpy(&v, t + sizeof signal, sizeof v);
-        times_r2(f, &v);
+        krn_scalar_mul(f, &v, &v, factor);
         put_coef(w, matrix, row, signal, &v);
     }
 }
@@ -77,19 +79,18 @@ static void put_sum(struct fmt_writer *w, const struct krn_scalar_field *f, uint
 void fmt_zkey_write_coefs(struct fmt_writer *w, const struct fmt_r1cs *r, uint64_t n)
 {
     const struct krn_scalar_field f = krn_scalar_field(r->curve->id);
-    struct krn_scalar one = {{1}};
+    const struct krn_scalar factor = r3(&f);
     uint64_t at = r->blocks[0];
 
     fmt_writer_begin(w, 4);
     fmt_writer_u32(w, (uint32_t)n);
     for (uint32_t i = 0; i < r->n_constraints; i++) {
         struct fmt_r1cs_constraint c = fmt_r1cs_next(r, &at);
-        put_sum(w, &f, 0, i, &c.a);
-        put_sum(w, &f, 1, i, &c.b);
+        put_sum(w, &f, &factor, 0, i, &c.a);
+        put_sum(w, &f, &factor, 1, i, &c.b);
     }
-    times_r2(&f, &one);
     for (uint32_t s = 0; s <= r->n_public; s++)
-        put_coef(w, 0, r->n_constraints + s, s, &one);
+        put_coef(w, 0, r->n_constraints + s, s, &f.r2);
     fmt_writer_end(w);
 }
 

@@ -104,18 +104,6 @@ static void *work(void *ctx)
 
 /* ---- the table ---- */
 
-static int count(char err[KRN_ERR_TEXT])
-{
-    int devices = 0;
-    const cudaError_t e = cudaGetDeviceCount(&devices);
-    if (e != cudaSuccess || devices == 0) {
-        snprintf(err, KRN_ERR_TEXT, "%s", e == cudaSuccess ? "no CUDA device" : cudaGetErrorString(e));
-        cudaGetLastError();
-        return 0;
-    }
-    return devices;
-}
-
 static void close_device(struct krn_device *dev)
 {
     cudaSetDevice(dev->index);
@@ -329,6 +317,6 @@ static int finish(struct krn_job *job, struct krn_proof *proof, struct krn_times
 }
 
 extern "C" const struct krn_backend krn_cuda_backend = {
-    "cuda", count, open_device, close_device, plan, key_bytes, key_load, key_free, memory, depth, host_register,
+    "cuda", device_count, open_device, close_device, plan, key_bytes, key_load, key_free, memory, depth, host_register,
     host_unregister, begin, uploaded, finish,
 };

@@ -64,6 +64,18 @@ static inline int device_status(cudaError_t e, const char *what, char err[KRN_ER
     return e == cudaErrorMemoryAllocation ? -ENOMEM : -EIO;
 }
 
+/* The number of devices; 0 with the reason in err where there is none. */
+static inline int device_count(char err[KRN_ERR_TEXT])
+{
+    int devices = 0;
+    const cudaError_t e = cudaGetDeviceCount(&devices);
+    if (e == cudaSuccess && devices > 0)
+        return devices;
+    snprintf(err, KRN_ERR_TEXT, "%s", e == cudaSuccess ? "no CUDA device" : cudaGetErrorString(e));
+    cudaGetLastError();
+    return 0;
+}
+
 /* cudaMalloc; -ENOMEM with the bytes wanted and free where it fails. */
 static inline int device_alloc(void **p, size_t bytes, const char *what, char err[KRN_ERR_TEXT])
 {

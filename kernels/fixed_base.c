@@ -92,27 +92,16 @@ static void build_window(const struct krn_fixed_base *t, size_t k, struct work *
     }
 }
 
-/* Digit k, in -2^(bits-1)+1 .. 2^(bits-1), the digits below having been taken in order; *carry is 0 at first. */
-static int32_t signed_digit(const uint8_t *scalar, unsigned bits, unsigned k, unsigned *carry)
-{
-    const unsigned at = bits * k, byte = at / 8;
-    uint32_t window = 0;
-
-    for (unsigned i = 0; i < 3 && byte + i < KRN_FR_BYTES; i++)
-        window |= (uint32_t)scalar[byte + i] << (8 * i);
-    uint32_t d = (window >> at % 8 & ((1u << bits) - 1)) + *carry;
-    *carry = d > 1u << (bits - 1);
-    return (int32_t)d - (int32_t)(*carry << bits);
-}
-
 /* The table's entries whose sum is the scalar's multiple, as terms of a sum; returns their number. */
 static uint32_t scalar_terms(const struct krn_fixed_base *t, uint32_t *terms, const uint8_t *scalar)
 {
+    uint64_t limbs[KRN_FR_BYTES / 8];
     uint32_t n = 0;
     unsigned carry = 0;
 
+    memcpy(limbs, scalar, sizeof limbs);
     for (unsigned k = 0; k < t->windows; k++) {
-        int32_t d = signed_digit(scalar, t->bits, k, &carry);
+        int32_t d = krn_fixed_base_digit(limbs, t->bits, k, &carry);
         uint32_t window = (uint32_t)(window_size(t) * k);
         if (d > 0)
             terms[n++] = 2 * (window + (uint32_t)d - 1);
@@ -233,6 +222,12 @@ int krn_fixed_base_mul(const struct krn_fixed_base *t, uint8_t *out, const uint8
 
     krn_parallel(threads, run, &job);
     return job.failed ? -ENOMEM : 0;
+}
+
+struct krn_fixed_base_table krn_fixed_base_table(const struct krn_fixed_base *t)
+{
+    return (struct krn_fixed_base_table){.points = t->table, .bits = t->bits, .windows = t->windows,
+                                         .bytes = t->windows * window_size(t) * t->group->point_bytes};
 }
 
 void krn_fixed_base_free(struct krn_fixed_base *t)

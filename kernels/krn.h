@@ -103,6 +103,12 @@ struct krn_vk {
  * input: coordinates below q, points on the curve and in the subgroup, publics below r. publics: n plain scalars. */
 enum krn_result krn_verify(const struct krn_vk *vk, const uint8_t *publics, size_t n, const struct krn_proof *proof);
 
+/* e(alpha, beta) of a key whose points are in their subgroups, as kernels/pairing.h defines it, which is what snarkjs
+ * exports as vk_alphabeta_12: twelve plain coefficients of fq_bytes each, of w^0 and w^1, in each of v^0, v^1, v^2, in
+ * each of u^0, u^1. */
+enum { KRN_GT_COEFFICIENTS = 12 };
+void krn_alphabeta(const struct krn_vk *vk, uint8_t out[KRN_GT_COEFFICIENTS * KRN_FQ_MAX]);
+
 /* Plain <-> Montgomery for n base-field elements of the curve; out may be in. */
 void krn_fq_to_plain(const struct krn_curve *c, uint8_t *out, const uint8_t *in, size_t n);
 void krn_fq_to_mont(const struct krn_curve *c, uint8_t *out, const uint8_t *in, size_t n);

@@ -10,8 +10,22 @@
 
 #include "kernels/scalar.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Which polynomials: all of the domain of n = 2^log points, or those of its double at odd k, which are zero on it. */
 enum krn_lagrange_kind { KRN_LAGRANGE_ALL, KRN_LAGRANGE_ODD };
+
+/* The values as they are computed: out[i] = factor * point_i / (tau - point_i), point_i = first * step^i. */
+struct krn_lagrange_terms {
+    struct krn_scalar tau, first, step;     /* Montgomery form */
+    struct krn_scalar factor;               /* scale (tau^N - 1) / N, in the form that scale is in */
+};
+
+/* 0; -EDOM where tau is itself one of the N points. See krn_lagrange. */
+int krn_lagrange_terms(const struct krn_scalar_field *f, enum krn_lagrange_kind kind, uint32_t log,
+                       const struct krn_scalar *tau, const struct krn_scalar *scale, struct krn_lagrange_terms *terms);
 
 /*
  * out[i] = scale * L_i(tau) (ALL, N = n) or scale * L_{2i+1}(tau) (ODD, N = 2n) for i < n = 2^log. tau is in
@@ -21,4 +35,7 @@ enum krn_lagrange_kind { KRN_LAGRANGE_ALL, KRN_LAGRANGE_ODD };
 int krn_lagrange(const struct krn_scalar_field *f, enum krn_lagrange_kind kind, struct krn_scalar *out, uint32_t log,
                  const struct krn_scalar *tau, const struct krn_scalar *scale, unsigned threads);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

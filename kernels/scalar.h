@@ -9,6 +9,10 @@
 #include "kernels/krn.h"
 #include "kernels/limbs.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { KRN_SCALAR_LIMBS = KRN_FR_BYTES / 8 };
 
 struct krn_scalar {
@@ -79,4 +83,7 @@ void krn_scalar_inv(const struct krn_scalar_field *f, struct krn_scalar *r, cons
 /* A root of unity of order 2^log, Montgomery form, log <= two_adicity: 5^((p-1) / 2^log), as in iden3's tools. */
 void krn_scalar_root(const struct krn_scalar_field *f, struct krn_scalar *r, uint32_t log);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "launcher/commands.h"
-#include "launcher/setup.h"
 #include "launcher/synthetic.h"
 #include "shm/secret.h"
 
@@ -37,7 +36,6 @@ static const struct {
     int (*run)(int argc, char **argv);
 } tools[] = {
     {"synthetic", tool_synthetic},
-    {"setup", tool_setup},
 };
 
 static int run(size_t i, int argc, char **argv) {

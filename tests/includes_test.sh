@@ -17,12 +17,13 @@ allow shm 'shm'
 allow formats 'formats|kernels'
 allow synth 'synth|formats|shm|kernels'
 allow gpud 'gpud|formats|shm|kernels'
+allow setup 'setup|formats|shm|kernels'
 allow launcher 'launcher|gpud|synth|formats|shm|kernels'
 
 # one HEADER FILE
 one() {
     local found
-    found=$(grep -lE "^#include <$1>" -r shm kernels formats synth gpud launcher | grep -vxE "$2" || true)
+    found=$(grep -lE "^#include <$1>" -r shm kernels formats synth gpud setup launcher | grep -vxE "$2" || true)
     [[ -z $found ]] || { echo "<$1> belongs to $2 alone, yet: $found"; bad=1; }
 }
 one 'liburing.h' 'shm/bell_uring.c'

@@ -2,6 +2,7 @@
 //   node tests/judge.js witness PROGRAM.wasm INPUT.json OUT.wtns [...]
 //   node tests/judge.js verify KEY PROOF.json PUBLIC.json [...]       KEY: verification key .json, or a .zkey
 //   node tests/judge.js check CIRCUIT.r1cs WITNESS.wtns NAME [...]
+//   node tests/judge.js export KEY.zkey OUT NAME [...]              writes the verification key as snarkjs does
 //   node tests/judge.js prove KEY.zkey WITNESS.wtns OUT [...]         writes OUT.proof and OUT.public
 // Prints one line for each, "ok NAME" or "BAD NAME: why"; exits 1 where any is bad.
 const fs = require("fs");
@@ -18,6 +19,9 @@ const commands = {
     },
     check: async (r1cs, witness) => {
         if (!(await snarkjs.wtns.check(r1cs, witness))) throw new Error("not satisfied");
+    },
+    export: async (zkey, out) => {
+        fs.writeFileSync(out, JSON.stringify(await snarkjs.zKey.exportVerificationKey(zkey), null, 1));
     },
     prove: async (zkey, witness, out) => {
         const { proof, publicSignals } = await snarkjs.groth16.prove(zkey, witness);

@@ -12,7 +12,7 @@ fail() {
     exit 1
 }
 
-check=() prove=() verify=()
+check=() prove=() verify=() export=() keys=()
 
 # key NAME: sets up a key for $tmp/NAME.r1cs, proves $tmp/NAME.wtns by us, and queues the rest for snarkjs
 key() {
@@ -22,6 +22,8 @@ key() {
     "$pinwheel" prove "$at.zkey" "$at.wtns" "$at.proof" "$at.public"
     "$pinwheel" verify "$at.vk" "$at.public" "$at.proof"
     check+=("$at.r1cs" "$at.wtns" "$1")
+    export+=("$at.zkey" "$at.snarkjs.vk" "$1")
+    keys+=("$at")
     prove+=("$at.zkey" "$at.wtns" "$at.snarkjs")
     verify+=("$at.vk" "$at.proof" "$at.public" "$at.zkey" "$at.proof" "$at.public" "$at.vk" "$at.snarkjs.proof" "$at.snarkjs.public")
 }
@@ -85,6 +87,8 @@ done
 
 node tests/judge.js check "${check[@]}"
 node tests/judge.js prove "${prove[@]}"
+node tests/judge.js export "${export[@]}"
+for at in "${keys[@]}"; do cmp "$at.vk" "$at.snarkjs.vk"; done
 node tests/judge.js verify "${verify[@]}"
 
 # Every setup draws a trapdoor of its own: a proof for one key is none for another of the same circuit.
@@ -97,6 +101,19 @@ node tests/judge.js verify "$tmp/again.vk" "$one.proof" "$one.public" || rc=$?
 rc=0
 "$pinwheel" verify "$tmp/again.vk" "$one.public" "$one.proof" >/dev/null 2>&1 || rc=$?
 [[ $rc == 1 ]] || fail "pinwheel verify accepts the proof for another key (exit $rc)"
+
+# A trapdoor that is given stands for its key, on any number of threads; only with --test-hooks is it looked at.
+trapdoor=1234567890123456789,2,3333333333333333333333333333333333333333333333333333,5,71
+for curve in bn254 bls12381; do
+    same=$tmp/$curve-sha256-600-1
+    for threads in 1 3; do
+        PINWHEEL_TEST_TRAPDOOR=$trapdoor "$pinwheel" setup --test-hooks --backend cpu --threads $threads "$same.r1cs" \
+            "$tmp/fixed$threads.zkey" 2>/dev/null
+    done
+    cmp "$tmp/fixed1.zkey" "$tmp/fixed3.zkey"
+    PINWHEEL_TEST_TRAPDOOR=$trapdoor "$pinwheel" setup "$same.r1cs" "$tmp/free.zkey" 2>/dev/null
+    ! cmp -s "$tmp/fixed1.zkey" "$tmp/free.zkey" || fail "a trapdoor is taken from the environment"
+done
 
 # A seed stands for its files; without one they differ.
 for i in 1 2; do
@@ -137,6 +154,13 @@ refused 2 "$no" setup
 refused 2 "$no" setup "$one.r1cs"
 refused 2 "$no" setup --threads 0 "$one.r1cs" "$no"
 refused 2 "$no" setup --threads 2x "$one.r1cs" "$no"
+refused 2 "$no" setup --backend gpu "$one.r1cs" "$no"
+CUDA_VISIBLE_DEVICES='' refused 1 "$no" setup --backend cuda "$one.r1cs" "$no"
+for bad in '' 1,2,3,4 1,2,3,4,5,6 0,2,3,4,5 1,2,x,4,5 1,2,3,4,; do
+    PINWHEEL_TEST_TRAPDOOR=$bad refused 1 "$no" setup --test-hooks "$one.r1cs" "$no"
+done
+PINWHEEL_TEST_TRAPDOOR=1,2,3,4,5 refused 1 "$no" setup --test-hooks "$one.r1cs" "$no"
+grep -q 'point of the domain' "$tmp/refused.err" || fail "tau = 1: $(cat "$tmp/refused.err")"
 refused 1 "$no" setup "$tmp/missing.r1cs" "$no"
 refused 1 "$no" setup "$tmp/cut.r1cs" "$no"
 refused 1 "$no" setup "$one.zkey" "$no"

@@ -19,8 +19,8 @@
 #include "formats/zkey.h"
 #include "kernels/backend.h"
 #include "kernels/clock.h"
-#include "launcher/setup.h"
 #include "launcher/synthetic.h"
+#include "setup/setup.h"
 #include "synth/eval.h"
 #include "tests/bench/limit.h"
 
@@ -89,12 +89,13 @@ static void make_files(const struct setting *s, const char *r1cs, const char *wt
     /* with one public and the constant the domain is full */
     const struct synthetic circuit = {.curve = s->curve, .mix = s->mix, .n_constraints = (1u << s->log) - 2,
                                       .n_public = 1, .seed = s->log};
+    const struct setup_options setup = {.threads = 0};
     struct fmt_error err;
 
     if (access(zkey, R_OK) == 0)
         return;
     fprintf(stderr, "prover_bench: making %s\n", zkey);
-    if (synthetic_write(&circuit, r1cs, wtns, &err) != 0 || setup_write(r1cs, zkey, 0, NULL, &err) != 0)
+    if (synthetic_write(&circuit, r1cs, wtns, &err) != 0 || setup_write(r1cs, zkey, &setup, &err) != 0)
         die(zkey, err.text);
 }
 

@@ -1,26 +1,14 @@
-#include "launcher/setup.h"
+#include "setup/setup.h"
 
-#include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <unistd.h>
 
 #include "formats/snarkjs.h"
 #include "formats/zkey_write.h"
-#include "kernels/fixed_base.h"
 #include "kernels/lagrange.h"
 #include "kernels/parallel.h"
-
-enum { CHUNK = 1 << 15 };   /* points between two writes */
-
-/* Montgomery form, and none of them zero. */
-struct trapdoor {
-    struct krn_scalar tau, alpha, beta, gamma, delta;
-};
+#include "setup/trapdoor.h"
 
 /* A setup at work. */
 struct setup {
@@ -28,51 +16,27 @@ struct setup {
     struct krn_scalar_field f;
     uint32_t log_domain;
     uint64_t n_coefs;
-    unsigned threads;
-    struct trapdoor trapdoor;
+    const struct setup_options *o;
+    struct setup_trapdoor trapdoor;
     /* lagrange: L_i(tau) in Montgomery form for each row, later the scalars of H. u, v: A_j(tau) and B_j(tau) of each
      * wire. k: C_j(tau), later (beta A_j + alpha B_j + C_j)(tau) / gamma or delta. Plain but where said. */
     struct krn_scalar *lagrange, *u, *v, *k;
-    struct krn_fixed_base *g1, *g2;
+    const struct krn_setup_backend *backend;
+    struct krn_setup *device;
     struct fmt_writer out;
-    const struct setup_progress *progress;
     unsigned long long done, total;
 };
 
-/* ---- the trapdoor ---- */
-
-/* Uniform among 1 .. p-1: as many bits as p has, drawn again where that is not below p, or zero. */
-static int draw(const struct krn_scalar_field *f, struct krn_scalar *v, struct fmt_error *err)
-{
-    const struct krn_scalar zero = {{0}};
-
-    do {
-        ssize_t n = getrandom(v, sizeof *v, 0);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n != (ssize_t)sizeof *v)
-            return fmt_fail(err, "getrandom: %s", n < 0 ? strerror(errno) : "too few bytes");
-        v->l[KRN_SCALAR_LIMBS - 1] &= UINT64_MAX >> __builtin_clzll(f->p.l[KRN_SCALAR_LIMBS - 1]);
-    } while (!krn_scalar_is_reduced(f, v) || krn_scalar_eq(v, &zero));
-    return 0;
-}
-
-static int draw_trapdoor(struct setup *s, struct fmt_error *err)
-{
-    struct trapdoor *t = &s->trapdoor;
-    struct krn_scalar *const all[] = {&t->tau, &t->alpha, &t->beta, &t->gamma, &t->delta};
-
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        if (draw(&s->f, all[i], err) != 0)
-            return -1;
-    }
-    return 0;
-}
-
 /* ---- the scalars of all points ---- */
 
-/* Adds coefficient * lagrange to the place of each wire in a sum. */
-static void accumulate(const struct krn_scalar_field *f, struct krn_scalar *wires, const struct fmt_r1cs_sum *sum,
+/* The wires of one thread: it looks at all terms and takes those, so that no two threads add to one sum. */
+struct share {
+    const struct krn_scalar_field *f;
+    uint32_t first, end;
+};
+
+/* Adds coefficient * lagrange to the place of each wire of a sum. */
+static void accumulate(const struct share *mine, struct krn_scalar *wires, const struct fmt_r1cs_sum *sum,
                        const struct krn_scalar *lagrange)
 {
     const uint8_t *t = sum->terms;
@@ -81,9 +45,28 @@ static void accumulate(const struct krn_scalar_field *f, struct krn_scalar *wire
         uint32_t wire;
         struct krn_scalar coef;
         memcpy(&wire, t, sizeof wire);
+        if (wire < mine->first || wire >= mine->end)
+            continue;
         memcpy(&coef, t + sizeof wire, sizeof coef);
-        krn_scalar_mul(f, &coef, &coef, lagrange);
-        krn_scalar_add(f, &wires[wire], &wires[wire], &coef);
+        krn_scalar_mul(mine->f, &coef, &coef, lagrange);
+        krn_scalar_add(mine->f, &wires[wire], &wires[wire], &coef);
+    }
+}
+
+/* The polynomials of a share of the wires at tau. */
+static void evaluate_share(void *arg, unsigned part, unsigned parts)
+{
+    struct setup *s = arg;
+    const size_t wires = s->r1cs.n_wires;
+    const struct share mine = {.f = &s->f, .first = (uint32_t)krn_part(wires, part, parts),
+                               .end = (uint32_t)krn_part(wires, part + 1, parts)};
+    uint64_t at = s->r1cs.blocks[0];
+
+    for (uint32_t i = 0; i < s->r1cs.n_constraints; i++) {
+        struct fmt_r1cs_constraint c = fmt_r1cs_next(&s->r1cs, &at);
+        accumulate(&mine, s->u, &c.a, &s->lagrange[i]);
+        accumulate(&mine, s->v, &c.b, &s->lagrange[i]);
+        accumulate(&mine, s->k, &c.c, &s->lagrange[i]);
     }
 }
 
@@ -91,14 +74,7 @@ static void accumulate(const struct krn_scalar_field *f, struct krn_scalar *wire
  * is 1. */
 static void evaluate_wires(struct setup *s)
 {
-    uint64_t at = s->r1cs.blocks[0];
-
-    for (uint32_t i = 0; i < s->r1cs.n_constraints; i++) {
-        struct fmt_r1cs_constraint c = fmt_r1cs_next(&s->r1cs, &at);
-        accumulate(&s->f, s->u, &c.a, &s->lagrange[i]);
-        accumulate(&s->f, s->v, &c.b, &s->lagrange[i]);
-        accumulate(&s->f, s->k, &c.c, &s->lagrange[i]);
-    }
+    krn_parallel(s->o->threads, evaluate_share, s);
     for (uint32_t i = 0; i <= s->r1cs.n_public; i++) {
         struct krn_scalar plain;
         krn_scalar_from_mont(&s->f, &plain, &s->lagrange[s->r1cs.n_constraints + i]);
@@ -135,44 +111,61 @@ static int evaluate_h(struct setup *s)
     krn_scalar_inv(&s->f, &by_delta, &s->trapdoor.delta);
     krn_scalar_from_mont(&s->f, &by_delta, &by_delta);
     int rc = krn_lagrange(&s->f, KRN_LAGRANGE_ODD, s->lagrange, s->log_domain, &s->trapdoor.tau, &by_delta,
-                          s->threads);
+                          s->o->threads);
     explicit_bzero(&by_delta, sizeof by_delta);
     return rc;
 }
 
-static int out_of_memory(const struct setup *s, struct fmt_error *err)
-{
-    return fmt_fail(err, "%s: out of memory for a setup of %" PRIu32 " wires", s->r1cs.file.name, s->r1cs.n_wires);
-}
-
 /* ---- the points ---- */
 
-/* Section id: the multiples of a table's generator by n plain scalars. -1 where memory is short; a writer that failed
- * ends it early, for commit to tell. */
-static int write_points(struct setup *s, uint32_t id, const struct krn_fixed_base *table, size_t point_bytes,
-                        const struct krn_scalar *scalars, size_t n)
+static int backend_failed(const struct setup *s, const char *why, struct fmt_error *err)
 {
-    uint8_t *points = malloc(CHUNK * point_bytes);
-    int rc = points ? 0 : -1;
+    return fmt_fail(err, "%s: a setup of %" PRIu32 " wires (%s): %s", s->r1cs.file.name, s->r1cs.n_wires,
+                    s->backend->name, why);
+}
+
+/* Section id: the multiples of the generator of a group by n plain scalars. A writer that failed ends it early, for commit
+ * to tell. */
+static int write_points(struct setup *s, uint32_t id, int group, const struct krn_scalar *scalars, size_t n,
+                        struct fmt_error *err)
+{
+    const size_t point_bytes = 2 * (size_t)group * s->r1cs.curve->fq_bytes;
+    const struct setup_progress *progress = s->o->progress;
+    char why[KRN_ERR_TEXT];
 
     fmt_writer_begin(&s->out, id);
-    for (size_t at = 0, m; at < n && rc == 0 && !s->out.failed; at += m) {
-        m = n - at < CHUNK ? n - at : CHUNK;
-        rc = krn_fixed_base_mul(table, points, (const uint8_t *)(scalars + at), m, s->threads);
+    for (size_t at = 0, m; at < n && !s->out.failed; at += m) {
+        m = n - at;
+        const uint8_t *points = s->backend->multiples(s->device, group, (const uint8_t *)(scalars + at), &m, why);
+        if (!points)
+            return backend_failed(s, why, err);
         fmt_writer_put(&s->out, points, m * point_bytes);
         s->done += m;
-        if (s->progress)
-            s->progress->step(s->progress->ctx, s->done, s->total);
+        if (progress)
+            progress->step(progress->ctx, s->done, s->total);
     }
     fmt_writer_end(&s->out);
-    free(points);
-    return rc;
+    return 0;
+}
+
+/* The multiples of a generator by four scalars. */
+static int four_points(struct setup *s, int group, uint8_t *out, const struct krn_scalar scalars[4],
+                       struct fmt_error *err)
+{
+    char why[KRN_ERR_TEXT];
+    size_t n = 4;
+    const uint8_t *points = s->backend->multiples(s->device, group, (const uint8_t *)scalars, &n, why);
+
+    if (!points)
+        return backend_failed(s, why, err);
+    memcpy(out, points, 4 * 2 * (size_t)group * s->r1cs.curve->fq_bytes);
+    return 0;
 }
 
 /* The points of section 2, and the sections before the IC. */
 static int write_header(struct setup *s, const char *zkey, struct fmt_error *err)
 {
-    const struct trapdoor *t = &s->trapdoor;
+    const struct setup_trapdoor *t = &s->trapdoor;
     const struct krn_scalar *const in[] = {&t->alpha, &t->beta, &t->gamma, &t->delta};
     struct krn_scalar plain[4];
     uint8_t g1[4 * KRN_G1_MAX], g2[4 * KRN_G2_MAX];
@@ -180,11 +173,10 @@ static int write_header(struct setup *s, const char *zkey, struct fmt_error *err
 
     for (int i = 0; i < 4; i++)
         krn_scalar_from_mont(&s->f, &plain[i], in[i]);
-    int rc = krn_fixed_base_mul(s->g1, g1, (const uint8_t *)plain, 4, 1) |
-             krn_fixed_base_mul(s->g2, g2, (const uint8_t *)plain, 4, 1);
+    int rc = four_points(s, 1, g1, plain, err) || four_points(s, 2, g2, plain, err);
     explicit_bzero(plain, sizeof plain);
     if (rc != 0)
-        return out_of_memory(s, err);
+        return -1;
     const struct fmt_zkey_header h = {
         .curve = s->r1cs.curve, .n_vars = s->r1cs.n_wires, .n_public = s->r1cs.n_public, .log_domain = s->log_domain,
         .alpha1 = g1, .beta1 = g1 + g1_bytes, .delta1 = g1 + 3 * g1_bytes,
@@ -193,18 +185,17 @@ static int write_header(struct setup *s, const char *zkey, struct fmt_error *err
     return fmt_zkey_write_open(&s->out, zkey, &h, err);
 }
 
-static int write_sections(struct setup *s)
+static int write_sections(struct setup *s, struct fmt_error *err)
 {
-    const size_t g1 = 2 * s->r1cs.curve->fq_bytes, g2 = 2 * g1;
     const size_t wires = s->r1cs.n_wires, bound = s->r1cs.n_public + (size_t)1;
 
-    if (write_points(s, 3, s->g1, g1, s->k, bound) != 0)
+    if (write_points(s, 3, 1, s->k, bound, err) != 0)
         return -1;
     fmt_zkey_write_coefs(&s->out, &s->r1cs, s->n_coefs);
-    if (write_points(s, 5, s->g1, g1, s->u, wires) != 0 || write_points(s, 6, s->g1, g1, s->v, wires) != 0 ||
-        write_points(s, 7, s->g2, g2, s->v, wires) != 0 ||
-        write_points(s, 8, s->g1, g1, s->k + bound, wires - bound) != 0 ||
-        write_points(s, 9, s->g1, g1, s->lagrange, (size_t)1 << s->log_domain) != 0)
+    if (write_points(s, 5, 1, s->u, wires, err) != 0 || write_points(s, 6, 1, s->v, wires, err) != 0 ||
+        write_points(s, 7, 2, s->v, wires, err) != 0 ||
+        write_points(s, 8, 1, s->k + bound, wires - bound, err) != 0 ||
+        write_points(s, 9, 1, s->lagrange, (size_t)1 << s->log_domain, err) != 0)
         return -1;
     fmt_zkey_write_contributions(&s->out);
     return 0;
@@ -214,10 +205,10 @@ static int write_key(struct setup *s, const char *zkey, struct fmt_error *err)
 {
     if (write_header(s, zkey, err) != 0)
         return -1;
-    if (write_sections(s) == 0)
+    if (write_sections(s, err) == 0)
         return fmt_writer_commit(&s->out, err);
     fmt_writer_discard(&s->out);
-    return out_of_memory(s, err);
+    return -1;
 }
 
 /* ---- the whole ---- */
@@ -246,14 +237,16 @@ static int measure(struct setup *s, struct fmt_error *err)
 static int allocate(struct setup *s, struct fmt_error *err)
 {
     const size_t wires = s->r1cs.n_wires, rows = (size_t)1 << s->log_domain;
+    char why[KRN_ERR_TEXT];
 
     s->lagrange = calloc(rows, sizeof *s->lagrange);
     s->u = calloc(wires, sizeof *s->u);
     s->v = calloc(wires, sizeof *s->v);
     s->k = calloc(wires, sizeof *s->k);
-    s->g1 = krn_fixed_base_new(s->r1cs.curve->id, 1, 3 * wires + rows, s->threads);
-    s->g2 = krn_fixed_base_new(s->r1cs.curve->id, 2, wires, s->threads);
-    return s->lagrange && s->u && s->v && s->k && s->g1 && s->g2 ? 0 : out_of_memory(s, err);
+    if (!s->lagrange || !s->u || !s->v || !s->k)
+        return fmt_fail(err, "%s: out of memory for a setup of %" PRIu32 " wires", s->r1cs.file.name, s->r1cs.n_wires);
+    s->device = s->backend->open(s->r1cs.curve->id, 3 * wires + rows, wires, s->o->threads, why);
+    return s->device ? 0 : backend_failed(s, why, err);
 }
 
 static void wipe(struct krn_scalar *v, size_t n)
@@ -269,32 +262,43 @@ static void release(struct setup *s)
     wipe(s->u, s->r1cs.n_wires);
     wipe(s->v, s->r1cs.n_wires);
     wipe(s->k, s->r1cs.n_wires);
-    krn_fixed_base_free(s->g1);
-    krn_fixed_base_free(s->g2);
+    if (s->device)
+        s->backend->close(s->device);
     fmt_r1cs_close(&s->r1cs);
     explicit_bzero(s, sizeof *s);
 }
 
+/* The trapdoor and the Lagrange values at its tau, which is drawn again where it is a point of the domain: that has a
+ * chance of 2^-226. */
+static int choose_trapdoor(struct setup *s, struct fmt_error *err)
+{
+    const char *given = s->o->trapdoor;
+
+    do {
+        if ((given ? setup_trapdoor_read(&s->f, &s->trapdoor, given, err)
+                   : setup_trapdoor_draw(&s->f, &s->trapdoor, err)) != 0)
+            return -1;
+        if (krn_lagrange(&s->f, KRN_LAGRANGE_ALL, s->lagrange, s->log_domain, &s->trapdoor.tau, &s->f.one,
+                         s->o->threads) == 0)
+            return 0;
+    } while (!given);
+    return fmt_fail(err, "the tau that was given is a point of the domain of 2^%" PRIu32, s->log_domain);
+}
+
 static int run(struct setup *s, const char *zkey, struct fmt_error *err)
 {
-    if (measure(s, err) != 0 || allocate(s, err) != 0)
+    if (measure(s, err) != 0 || allocate(s, err) != 0 || choose_trapdoor(s, err) != 0)
         return -1;
-    do {    /* again where tau is a point of the domain, which has a chance of 2^-226 */
-        if (draw_trapdoor(s, err) != 0)
-            return -1;
-    } while (krn_lagrange(&s->f, KRN_LAGRANGE_ALL, s->lagrange, s->log_domain, &s->trapdoor.tau, &s->f.one,
-                          s->threads) != 0);
     evaluate_wires(s);
-    krn_parallel(s->threads, combine, s);
+    krn_parallel(s->o->threads, combine, s);
     if (evaluate_h(s) != 0)
         return fmt_fail(err, "the random point lies in the domain: run it again");
     return write_key(s, zkey, err);
 }
 
-int setup_write(const char *r1cs, const char *zkey, unsigned threads, const struct setup_progress *progress,
-                struct fmt_error *err)
+int setup_write(const char *r1cs, const char *zkey, const struct setup_options *o, struct fmt_error *err)
 {
-    struct setup s = {.threads = threads, .progress = progress};
+    struct setup s = {.o = o, .backend = o->backend ? o->backend : &krn_setup_cpu};
 
     if (fmt_r1cs_open(&s.r1cs, r1cs, err) != 0)
         return -1;
@@ -304,34 +308,9 @@ int setup_write(const char *r1cs, const char *zkey, unsigned threads, const stru
     return rc;
 }
 
-/* ---- the command ---- */
+/* ---- the verification key ---- */
 
-static int usage(void)
-{
-    fprintf(stderr, "usage: pinwheel setup [--vk vk.json] [--threads N] circuit.r1cs circuit.zkey\n");
-    return 2;
-}
-
-static void show_progress(void *ctx, unsigned long long done, unsigned long long total)
-{
-    (void)ctx;
-    fprintf(stderr, "\r%3llu %% of %llu points%s", 100 * done / total, total, done == total ? "\n" : "");
-}
-
-/* A decimal number from 1 to KRN_MAX_THREADS; 0 or -1. */
-static int parse_threads(const char *text, unsigned *threads)
-{
-    char *end;
-    unsigned long n = strtoul(text, &end, 10);
-
-    if (*text < '1' || *text > '9' || *end != '\0' || n > KRN_MAX_THREADS)
-        return -1;
-    *threads = (unsigned)n;
-    return 0;
-}
-
-/* Writes the verification key of the key at zkey. */
-static int write_vk(const char *zkey, const char *path, struct fmt_error *err)
+int setup_write_vk(const char *zkey, const char *path, struct fmt_error *err)
 {
     struct fmt_zkey z;
     struct krn_vk vk;
@@ -347,34 +326,4 @@ static int write_vk(const char *zkey, const char *path, struct fmt_error *err)
     free(ic);
     fmt_zkey_close(&z);
     return rc;
-}
-
-int tool_setup(int argc, char **argv)
-{
-    static const struct option options[] = {
-        {"vk", required_argument, NULL, 'v'}, {"threads", required_argument, NULL, 't'}, {NULL, 0, NULL, 0},
-    };
-    const struct setup_progress terminal = {.step = show_progress};
-    const char *vk = NULL;
-    unsigned threads = 0;
-    struct fmt_error err;
-    int option;
-
-    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-        if (option == 'v')
-            vk = optarg;
-        else if (option != 't' || parse_threads(optarg, &threads) != 0)
-            return usage();
-    }
-    if (argc - optind != 2)
-        return usage();
-    const char *r1cs = argv[optind], *zkey = argv[optind + 1];
-    fprintf(stderr, "pinwheel setup: %s is for DEVELOPMENT only, NOT for production: this process knows its trapdoor\n",
-            zkey);
-    if (setup_write(r1cs, zkey, threads, isatty(STDERR_FILENO) ? &terminal : NULL, &err) != 0 ||
-        (vk && write_vk(zkey, vk, &err) != 0)) {
-        fprintf(stderr, "pinwheel setup: %s\n", err.text);
-        return 1;
-    }
-    return 0;
 }
