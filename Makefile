@@ -64,7 +64,7 @@ endif
 NVFLAGS := -O3 -std=c++17 -I. --expt-relaxed-constexpr -Xcompiler -Wall $(CUDA_ARCH)
 
 .DEFAULT_GOAL := all
-.PHONY: FORCE all help deps install demo test test-gpu bench bench-gpu fuzz soak clean programs tests
+.PHONY: FORCE all help deps install demo test test-gpu test-numa bench bench-gpu fuzz soak clean programs tests
 .SECONDARY:
 
 all: programs               ## build the programs
@@ -99,6 +99,9 @@ bench-gpu: $(GPU_BENCHES)   ## GPU speed beside its floor, one table
 fuzz: deps                  ## long fuzzing of the parsers (FUZZ_SECONDS per target, default 300)
 	@$(MAKE) --no-print-directory -j$$(nproc) $(FUZZERS)
 	@tests/fuzz/run $${FUZZ_SECONDS:-300}
+
+test-numa:                  ## shm/ in guests with several NUMA nodes under two kernels (fetches them and QEMU, installs nothing)
+	@bash tests/numa_test.sh
 
 soak: programs              ## a service whose workers and daemon are killed at random (SOAK_SECONDS, default 600)
 	@PINWHEEL_BUILD=$(B) tests/soak $${SOAK_SECONDS:-600}

@@ -73,9 +73,21 @@ static uint32_t most_publics(const struct gpud_daemon *d) {
 
 /* ---- a region of our own ---- */
 
+/* Slots are as many on each node, so the one with the least free memory bounds them all. */
+static uint64_t node_budget(uint64_t budget, const char **bound_by) {
+    struct shm_node nodes[SHM_MAX_NODES];
+    uint32_t n = shm_host_nodes(nodes);
+    for (uint32_t i = 0; n > 1 && i < n; i++) {
+        if (nodes[i].free_bytes >= budget / n) continue;
+        budget = nodes[i].free_bytes * n;
+        *bound_by = "the smallest NUMA node";
+    }
+    return budget;
+}
+
 /* What slots may take: what the host has, less a margin, less the keys that the CPU reads in place. */
 static uint64_t slot_budget(const struct gpud_daemon *d, const char **bound_by) {
-    uint64_t budget = shm_host_budget(bound_by);
+    uint64_t budget = node_budget(shm_host_budget(bound_by), bound_by);
     uint64_t keys = 0, margin = budget / 16 < MARGIN_MAX ? budget / 16 : MARGIN_MAX;
     for (int i = 0; i < GPUD_MAX_CIRCUITS; i++) keys += d->circuits[i].open ? d->circuits[i].zkey.file.size : 0;
     if (strcmp(*bound_by, "/dev/shm") == 0) keys = 0;
@@ -248,7 +260,13 @@ int gpud_setup_region(struct gpud_daemon *d, struct gpud_error *err) {
     struct shm_error why;
     struct shm_node nodes[SHM_MAX_NODES];
     d->n_nodes = shm_host_nodes(nodes);
-    for (uint32_t i = 0; i < d->n_nodes; i++) d->nodes[i] = nodes[i].number;
+    for (uint32_t i = 0; i < d->n_nodes; i++) {
+        char cpus[SHM_CPUS_TEXT];
+        shm_nodes_cpus_text(&nodes[i].set, cpus);
+        gpud_log("node %d: CPUs %s, %llu of %llu MiB free", nodes[i].number, cpus,
+                 (unsigned long long)nodes[i].free_bytes >> 20, (unsigned long long)nodes[i].total_bytes >> 20);
+        d->nodes[i] = nodes[i].number;
+    }
     if (shm_region_adopt(&d->region, d->options->instance, ADOPT_WAIT_MS, &why) == 0) return take_over(d, err);
     if (why.code == ENOENT) return make_region(d, err);
     return gpud_fail(err, "%s", why.text);

@@ -42,8 +42,56 @@ static struct fmt_json *worker_json(struct gpud_daemon *d, const struct gpud_mem
         fmt_json_set_int(j, "node", p->node);
         fmt_json_set_int(j, "job", (int64_t)(atomic_load(&p->job) & INT64_MAX));
         fmt_json_set_int(j, "jobs_done", (int64_t)(atomic_load(&p->jobs_done) & INT64_MAX));
+        fmt_json_set_int(j, "slots_other_node", (int64_t)(atomic_load(&p->slots_other_node) & INT64_MAX));
     }
     return j;
+}
+
+/* Slots of a node; those of a region that is bound to none count to every node: there is one. */
+static void count_slots(const struct shm_region *r, int node, uint32_t *all, uint32_t *unused) {
+    *all = *unused = 0;
+    for (uint32_t i = 0; i < r->n_slots; i++) {
+        if (r->slot_node[i] != (uint32_t)node && r->slot_node[i] != SHM_ANY_NODE) continue;
+        ++*all;
+        *unused += shm_ctl_state(atomic_load(&r->slots[i].ctl)) == SHM_SLOT_FREE;
+    }
+}
+
+/* Workers of a node, and how many slots of other nodes they have claimed in their lives. */
+static void count_workers(const struct gpud_daemon *d, int node, uint32_t *workers, uint64_t *elsewhere) {
+    *workers = 0;
+    *elsewhere = 0;
+    for (uint32_t i = 0; i < d->workers.n_members; i++) {
+        const struct gpud_member *m = &d->workers.members[i];
+        if (!m->used || m->peer < 0 || d->region.peers[m->peer].node != (uint32_t)node) continue;
+        ++*workers;
+        *elsewhere += atomic_load(&d->region.peers[m->peer].slots_other_node);
+    }
+}
+
+/* The NUMA map as it is now. */
+static struct fmt_json *nodes_json(struct gpud_daemon *d) {
+    struct fmt_json *all = fmt_json_array();
+    struct shm_node nodes[SHM_MAX_NODES];
+    uint32_t n = shm_host_nodes(nodes), slots, unused, workers;
+    uint64_t elsewhere;
+    for (uint32_t i = 0; i < n; i++) {
+        char cpus[SHM_CPUS_TEXT];
+        shm_nodes_cpus_text(&nodes[i].set, cpus);
+        count_slots(&d->region, nodes[i].number, &slots, &unused);
+        count_workers(d, nodes[i].number, &workers, &elsewhere);
+        struct fmt_json *j = fmt_json_object();
+        fmt_json_set_int(j, "node", nodes[i].number);
+        fmt_json_set_string(j, "cpus", cpus);
+        fmt_json_set_int(j, "memory_bytes", (int64_t)nodes[i].total_bytes);
+        fmt_json_set_int(j, "free_bytes", (int64_t)nodes[i].free_bytes);
+        fmt_json_set_int(j, "slots", slots);
+        fmt_json_set_int(j, "slots_free", unused);
+        fmt_json_set_int(j, "workers", workers);
+        fmt_json_set_int(j, "slots_other_node", (int64_t)(elsewhere & INT64_MAX));
+        fmt_json_append(all, j);
+    }
+    return all;
 }
 
 static struct fmt_json *workers_json(struct gpud_daemon *d) {
@@ -109,7 +157,8 @@ struct fmt_json *gpud_status(struct gpud_daemon *d) {
              fmt_json_set_int(j, "clients_waiting", clients_waiting(d)) |
              fmt_json_set_int(j, "clients_dropped", (int64_t)d->sock.dropped) |
              fmt_json_set(j, "devices", devices_json(d)) | fmt_json_set(j, "slots", slots_json(d)) |
-             fmt_json_set(j, "jobs", jobs_json(d)) | fmt_json_set(j, "workers", workers_json(d)) |
+             fmt_json_set(j, "jobs", jobs_json(d)) | fmt_json_set(j, "nodes", nodes_json(d)) |
+             fmt_json_set(j, "workers", workers_json(d)) |
              fmt_json_set(j, "circuits", circuits_json(d));
     if (rc == 0) return j;
     fmt_json_free(j);

@@ -48,6 +48,16 @@ static void print_circuits(const struct fmt_json *all) {
     }
 }
 
+static void print_nodes(const struct fmt_json *all) {
+    for (size_t i = 0; i < fmt_json_length(all); i++) {
+        const struct fmt_json *n = fmt_json_at(all, i);
+        printf("node %" PRId64 ": CPUs %s, %.0f of %.0f MiB free, %" PRId64 " of %" PRId64 " slots free, %" PRId64
+               " workers, who took %" PRId64 " slots of other nodes\n", number(n, "node"), text(n, "cpus"),
+               mib(number(n, "free_bytes")), mib(number(n, "memory_bytes")), number(n, "slots_free"), number(n, "slots"),
+               number(n, "workers"), number(n, "slots_other_node"));
+    }
+}
+
 static void print_workers(const struct fmt_json *all) {
     printf("%-8s %-8s %5s %5s %12s %10s\n", "pid", "kind", "peer", "node", "job", "done");
     for (size_t i = 0; i < fmt_json_length(all); i++) {
@@ -73,6 +83,7 @@ static void print_status(const struct fmt_json *s) {
     print_counts(s, "slots", slots, sizeof slots / sizeof slots[0]);
     print_counts(s, "jobs", jobs, sizeof jobs / sizeof jobs[0]);
     print_devices(fmt_json_field(s, "devices"));
+    print_nodes(fmt_json_field(s, "nodes"));
     print_circuits(fmt_json_field(s, "circuits"));
     print_workers(fmt_json_field(s, "workers"));
 }

@@ -1,28 +1,24 @@
 /*
- * shm/host.h: what the machine offers: NUMA nodes (libnuma is used in shm/host.c only), memory budget, boot id.
+ * shm/host.h: what the machine offers: NUMA nodes (libnuma's wrappers of system calls are used in shm/host.c only),
+ * memory budget, boot id.
  * What cannot be found out counts as absent: no NUMA, no limit.
  */
 #ifndef SHM_HOST_H
 #define SHM_HOST_H
 
+#include "shm/nodes.h"
 #include "shm/region.h"
 
-struct shm_node {
-    int number;
-    uint64_t free_bytes, total_bytes;   /* free: unused, or file cache that would make room */
-    uint32_t cpus;          /* that this process may use */
-};
-
-/* Nodes with memory and usable CPUs; a machine without NUMA has one. Returns the count (>= 1). */
+/* This machine's nodes: see shm/nodes.h. A machine that does not say has one, number 0. Returns the count (>= 1). */
 uint32_t shm_host_nodes(struct shm_node nodes[SHM_MAX_NODES]);
-/* Pins the calling thread and its future children to the node's CPUs. 0 or -errno. */
+/* Pins the calling thread and its future children to the node's CPUs. 0, -ENODEV where there is no such node, or -errno. */
 int shm_host_pin(int node);
 /* Memory that may still be taken: the least of MemAvailable, the cgroup's limit less use, and /dev/shm's free space;
  * *why names the binding one ("system", "cgroup", "/dev/shm"). */
 uint64_t shm_host_budget(const char **why);
 int shm_host_boot_id(uint8_t id[16]);      /* of this boot of the kernel. 0 or -errno */
 /* Binds pages not yet there to the node (MPOL_BIND); addr page-aligned. The policy belongs to the object, not to the
- * process. 0 or -errno (EPERM: a container's seccomp profile). */
+ * process. 0 or -errno (EPERM: a container's seccomp profile; EINVAL: no such node, or the cpuset does not allow it). */
 int shm_host_bind(void *addr, uint64_t bytes, int node);
 /* The nodes on which n present pages lie; -errno for a page in nodes[]. 0 or -errno. */
 int shm_host_where(void **pages, int *nodes, uint32_t n);

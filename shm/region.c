@@ -475,7 +475,8 @@ static int check_nodes(const struct shm_spec *spec, const char *name, struct shm
         while (i < n && nodes[i].number != spec->nodes[k])
             i++;
         if (i == n)
-            return shm_error_set(err, EINVAL, "/dev/shm%s: node %d has no memory or no usable CPU", name, spec->nodes[k]);
+            return shm_error_set(err, EINVAL, "/dev/shm%s: node %d cannot be used: it is not there, has no memory or no "
+                                 "CPU near it, or the cpuset does not allow it", name, spec->nodes[k]);
         if (nodes[i].free_bytes < need)
             return shm_error_set(err, ENOSPC, "/dev/shm%s: slots need %.2f GiB on node %d, %.2f GiB are free there; use "
                                  "fewer slots", name, GIB(need), spec->nodes[k], GIB(nodes[i].free_bytes));

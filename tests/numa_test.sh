@@ -1,44 +1,65 @@
 #!/usr/bin/env bash
-# The region on two NUMA nodes, and all of shm/ on the kernel of Debian 12 (6.1: no futex in io_uring, so the bell is an
-# eventfd), in a guest under QEMU without any acceleration. It says nothing of speed. Skips where QEMU or a kernel is not
-# at hand: PINWHEEL_GUEST_KERNEL names one, else build/guest/vmlinuz, which
-#   apt-get download linux-image-6.1.0-54-cloud-amd64 && dpkg -x linux-image-*.deb x && cp x/boot/vmlinuz-* build/guest/vmlinuz
-# makes without installing it.
+# The region on several NUMA nodes, and all of shm/ on the kernel of Debian 12 (6.1: no futex in io_uring, so the bell is an
+# eventfd) and on that of its backports (6.12: futex), in guests under QEMU without any acceleration: two nodes, and four of
+# which one has no CPUs and one no memory. It says nothing of speed. tests/guest/get brings QEMU and the kernels; skips where
+# they cannot be had.
 set -u
 cd "$(dirname "$0")/.." || exit 1
-kernel=${PINWHEEL_GUEST_KERNEL:-build/guest/vmlinuz}
-command -v qemu-system-x86_64 >/dev/null || { echo "QEMU is not installed (Debian: qemu-system-x86)"; exit 77; }
-command -v cpio >/dev/null || { echo "cpio is not installed"; exit 77; }
-[[ -r $kernel ]] || { echo "no guest kernel at $kernel"; exit 77; }
+guest=build/guest
+limit=${PINWHEEL_GUEST_SECONDS:-300}        # of each guest
+why=$(GUEST_GET_SECONDS=${GUEST_GET_SECONDS:-120} tests/guest/get) || { echo "no guests: $why"; exit 77; }
+command -v cpio >/dev/null || { echo "no guests: cpio is not installed"; exit 77; }
+qemu=$guest/qemu/usr
+export LD_LIBRARY_PATH=$qemu/lib/x86_64-linux-gnu
+why=$("$qemu/bin/qemu-system-x86_64" --version 2>&1) || { echo "no guests: $(head -n 1 <<<"$why")"; exit 77; }
 
-root=build/guest/root
-rm -rf "$root" && mkdir -p "$root/tests" "$root/proc" "$root/sys" "$root/dev" || exit 1
+root=$guest/root
+rm -rf "$root" && mkdir -p "$root/tests" || exit 1
 flags=(-std=c11 -D_GNU_SOURCE -O2 -g0 -w -I. -pthread -fno-strict-aliasing -static)
 gcc "${flags[@]}" -o "$root/init" tests/guest/init.c || exit 1
-tests=(shm_numa_test shm_region_test shm_slot_test shm_job_test shm_peer_test shm_threads_test shm_stress_test)
-for t in "${tests[@]}"; do
-    gcc "${flags[@]}" -o "$root/tests/$t" shm/*.c "tests/$t.c" -luring -lnuma 2>build/guest/link.log ||
-        { cat build/guest/link.log; exit 1; }        # it warns of getaddrinfo, which libnuma has and nobody calls
+everything=(nodes numa region slot job peer bell garbage stress)
+for t in "${everything[@]}"; do
+    gcc "${flags[@]}" -o "$root/tests/shm_${t}_test" shm/*.c "tests/shm_${t}_test.c" -luring -lnuma 2>$guest/link.log ||
+        { cat $guest/link.log; exit 1; }        # it warns of getaddrinfo, which libnuma has and nobody calls
 done
-(cd "$root" && find . | cpio -o -H newc --quiet | gzip -1) >build/guest/initramfs.gz
+(cd "$root" && find . | cpio -o -H newc --quiet | gzip -1) >$guest/initramfs.gz
 
-timeout --kill-after=5 400 qemu-system-x86_64 -accel tcg,thread=single -cpu qemu64 -smp 4 -m 1536 \
-    -object memory-backend-ram,id=m0,size=1024M -object memory-backend-ram,id=m1,size=512M \
-    -numa node,nodeid=0,cpus=0-1,memdev=m0 -numa node,nodeid=1,cpus=2-3,memdev=m1 \
-    -kernel "$kernel" -initrd build/guest/initramfs.gz -append 'console=ttyS0 quiet panic=-1' \
-    -nodefaults -no-reboot -display none -serial stdio </dev/null >build/guest/log 2>&1
-tr -d '\r' <build/guest/log >build/guest/log.txt
-
-if ! grep -q '^GUEST done' build/guest/log.txt; then
-    tail -n 30 build/guest/log.txt
-    echo "the guest did not come to its end"
-    exit 1
-fi
+# QEMU options, separated by spaces
+memory() { echo "-object memory-backend-ram,id=m$1,size=$2M"; } # NODE MIB
+two="-smp 4 -m 1536 $(memory 0 1024) $(memory 1 512) -numa node,nodeid=0,cpus=0-1,memdev=m0 -numa node,nodeid=1,cpus=2-3,memdev=m1"
+four="-smp 6 -m 1792 $(memory 0 768) $(memory 1 512) $(memory 2 512)
+    -numa node,nodeid=0,cpus=0-1,memdev=m0 -numa node,nodeid=1,cpus=2-3,memdev=m1
+    -numa node,nodeid=2,memdev=m2 -numa node,nodeid=3,cpus=4-5
+    -numa dist,src=0,dst=1,val=20 -numa dist,src=0,dst=2,val=20 -numa dist,src=0,dst=3,val=40
+    -numa dist,src=1,dst=2,val=20 -numa dist,src=1,dst=3,val=15 -numa dist,src=2,dst=3,val=40"
 failed=0
-while read -r _ name code; do
-    [[ $name == 'done' ]] && continue
-    [[ $code == 0 || ($code == 77 && $name != shm_numa_test) ]] || { echo "$name in the guest: exit $code"; failed=1; }
-done < <(grep '^GUEST' build/guest/log.txt)
-grep -vE '^GUEST .* 0$' build/guest/log.txt
-((failed == 0)) && echo "two nodes, Linux $(strings "$kernel" 2>/dev/null | grep -oE '^6\.[0-9.]+[^ ]*' | head -n 1): all well"
+
+# boot NAME KERNEL MACHINE NODES TEST...: a guest from start to end; NODES is the map that it must show
+boot() {
+    local name=$1 kernel=$2 machine=$3 nodes=$4 log=$guest/$1.log begun=$SECONDS tests what code
+    shift 4
+    tests=$(printf 'shm_%s_test,' "$@")
+    # shellcheck disable=SC2086 # options
+    timeout --kill-after=5 "$limit" "$qemu/bin/qemu-system-x86_64" -L $qemu/share/qemu -L $qemu/share/seabios \
+        -accel tcg,thread=multi -cpu max $machine -kernel "$guest/vmlinuz-$kernel" -initrd $guest/initramfs.gz \
+        -append "console=ttyS0 quiet panic=-1 PINWHEEL_TEST_NODES=$nodes STRESS_SECONDS=6 PINWHEEL_GUEST_TESTS=$tests" \
+        -nodefaults -no-reboot -display none -serial stdio </dev/null 2>&1 | tr -d '\r' >"$log"
+    if ! grep -q '^GUEST done' "$log"; then
+        tail -n 30 "$log"
+        echo "FAIL: $name did not come to its end in $limit s"
+        failed=1
+        return
+    fi
+    while read -r _ what code _; do
+        [[ $code == 0 || ($code == 77 && $what != shm_numa_test) ]] || { echo "FAIL: $what in $name: $code"; failed=1; }
+    done < <(grep '^GUEST' "$log")
+    grep -q 'not tried' "$log" && { echo "FAIL: $name: $(grep 'not tried' "$log")"; failed=1; }
+    ((failed == 0)) || grep -v '^$' "$log"
+    echo "$name: Linux $kernel, nodes $nodes, $((SECONDS - begun)) s: $(grep -c '^GUEST shm.* 0 ' "$log") tests passed;" \
+        "$(grep -o '[0-9]* worker kills.*' "$log" | tail -n 1)"
+}
+for kernel in 6.12 6.1; do
+    boot two-nodes-$kernel $kernel "$two" 0:0-1/1:2-3 "${everything[@]}"
+    boot four-nodes-$kernel $kernel "$four" 0:0-1/1:2-5 nodes numa stress
+done
 exit $failed
