@@ -22,6 +22,16 @@ static void set_name(struct fmt_file *f, const char *name)
         snprintf(f->name, sizeof f->name, "...%s", name + len - (sizeof f->name - 4));
 }
 
+static struct fmt_stamp stamp_of(const struct stat *st)
+{
+    return (struct fmt_stamp){
+        .device = (uint64_t)st->st_dev,
+        .inode = (uint64_t)st->st_ino,
+        .size = (uint64_t)st->st_size,
+        .changed_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec,
+    };
+}
+
 int fmt_file_open(struct fmt_file *f, const char *path, struct fmt_error *err)
 {
     struct stat st;
@@ -44,6 +54,7 @@ int fmt_file_open(struct fmt_file *f, const char *path, struct fmt_error *err)
     }
     f->fd = fd;
     f->size = (uint64_t)st.st_size;
+    f->stamp = stamp_of(&st);
     return 0;
 }
 
@@ -56,11 +67,11 @@ int fmt_file_map(struct fmt_file *f, const char *path, struct fmt_error *err)
         return fmt_fail(err, "%s: the file is empty", f->name);
     }
     void *p = mmap(NULL, f->size, PROT_READ, MAP_SHARED, f->fd, 0);
-    int saved = errno;
-    close(f->fd);
-    f->fd = -1;
-    if (p == MAP_FAILED)
-        return fmt_fail(err, "%s: mapping %" PRIu64 " bytes: %s", f->name, f->size, strerror(saved));
+    if (p == MAP_FAILED) {
+        fmt_fail(err, "%s: mapping %" PRIu64 " bytes: %s", f->name, f->size, strerror(errno));
+        fmt_file_close(f);
+        return -1;
+    }
     f->bytes = p;
     f->mapped = 1;
     return 0;
@@ -95,11 +106,27 @@ int fmt_file_read(const struct fmt_file *f, uint64_t offset, void *dst, size_t l
     return 0;
 }
 
+int fmt_file_check_unchanged(const struct fmt_file *f, struct fmt_error *err)
+{
+    struct stat st;
+
+    if (fstat(f->fd, &st) != 0)
+        return fmt_fail(err, "%s: %s", f->name, strerror(errno));
+    const struct fmt_stamp now = stamp_of(&st), *then = &f->stamp;
+    if (now.size != then->size)
+        return fmt_fail(err, "%s: was changed while in use: it had %" PRIu64 " bytes, and has %" PRIu64 " now", f->name,
+                        then->size, now.size);
+    if (now.device != then->device || now.inode != then->inode || now.changed_ns != then->changed_ns)
+        return fmt_fail(err, "%s: was written to while in use, at %" PRId64 " ns; it was opened as of %" PRId64,
+                        f->name, now.changed_ns, then->changed_ns);
+    return 0;
+}
+
 void fmt_file_close(struct fmt_file *f)
 {
     if (f->mapped)
         munmap((void *)(uintptr_t)f->bytes, f->size);
-    else if (!f->bytes && f->fd >= 0)
+    if (f->fd >= 0 && (f->mapped || !f->bytes))
         close(f->fd);
     f->bytes = NULL;
     f->mapped = 0;

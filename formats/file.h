@@ -16,11 +16,18 @@
 
 enum { FMT_NAME_MAX = 256 };
 
+/* Which file it was, and in which state. */
+struct fmt_stamp {
+    uint64_t device, inode, size;
+    int64_t changed_ns;         /* mtime */
+};
+
 struct fmt_file {
     const uint8_t *bytes;       /* NULL where only the descriptor is open */
     uint64_t size;
-    int fd;                     /* -1 where bytes are mapped or lent */
+    int fd;                     /* -1 where bytes are lent */
     int mapped;
+    struct fmt_stamp stamp;     /* as it was opened */
     char name[FMT_NAME_MAX];    /* for messages; a longer path keeps its end */
 };
 
@@ -36,7 +43,11 @@ void fmt_file_lend(struct fmt_file *f, const char *name, const void *bytes, size
 /* Copies len bytes from offset into dst. Fails where the file has fewer (also where it was cut after opening). */
 int fmt_file_read(const struct fmt_file *f, uint64_t offset, void *dst, size_t len, struct fmt_error *err);
 
-/* Unmaps or closes; twice is harmless. Where opening failed there is nothing to close. */
+/* Whether an opened or mapped file still is as it was when it was opened: 0, or -1 with err where it was written to or
+ * cut since. One that was replaced by rename is unchanged: this is the former one. */
+int fmt_file_check_unchanged(const struct fmt_file *f, struct fmt_error *err);
+
+/* Unmaps and closes; twice is harmless. Where opening failed there is nothing to close. */
 void fmt_file_close(struct fmt_file *f);
 
 /* The whole of a small file (at most max bytes) as malloc'd bytes with a NUL after them; the caller frees them. */

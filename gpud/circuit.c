@@ -64,7 +64,7 @@ int gpud_circuit_open(struct gpud_circuit *c, const struct gpud_circuit_spec *sp
 
     const struct fmt_zkey *z = &c->zkey;
     if (fmt_zkey_check_coefficients(z, threads, &why) || fmt_zkey_check_points(z, threads, &why) ||
-        (c->spec.r1cs[0] && check_r1cs(c, &why))) {
+        fmt_file_check_unchanged(&z->file, &why) || (c->spec.r1cs[0] && check_r1cs(c, &why))) {
         gpud_circuit_close(c);
         return gpud_fail(err, "%s", why.text);
     }

@@ -1,6 +1,7 @@
 /* The device thread against a back end that does as it is told: the order of begin and finish, the overlap,
  * priorities, what becomes of slots and jobs when a proof is wrong, a row differs, the device fails or a job is
- * cancelled. The back end's good proofs are snarkjs's, so that they pass the check that every proof must pass. */
+ * cancelled. The back end's good proofs are snarkjs's, so that they pass the check that every proof must pass.
+ * RUN_TSAN */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>

@@ -26,7 +26,7 @@ one() {
     found=$(grep -lE "^#include <$1>" -r shm kernels formats synth gpud setup launcher | grep -vxE "$2" || true)
     [[ -z $found ]] || { echo "<$1> belongs to $2 alone, yet: $found"; bad=1; }
 }
-one 'liburing.h' 'shm/bell_uring.c'
+one 'liburing.h' 'shm/uring.c'
 one 'numa(if)?.h' 'shm/host.c'
 one 'jansson.h' 'formats/json.c'
 one 'sha2.h' 'formats/sha256.c'
