@@ -3,6 +3,7 @@
 #include "gpud/log.h"
 #include "gpud/receipt.h"
 #include "shm/host.h"
+#include "shm/peer.h"
 
 /* ---- jobs that do not end well ---- */
 
@@ -48,7 +49,14 @@ static uint32_t us(double seconds) {
     return (uint32_t)(seconds * 1e6);
 }
 
-static void record(struct gpud_work *w, const struct gpud_flight *f) {
+/* 0 where that worker is gone; a number that no peer can have is a stray write's. */
+static uint32_t worker_pid(struct shm_region *r, uint32_t peer) {
+    int pid = 0;
+    if (peer < r->n_peers) shm_peer_look(r, peer, &pid);
+    return (uint32_t)pid;
+}
+
+static void record(struct gpud_work *w, int device, const struct gpud_flight *f) {
     const struct krn_times *t = &f->result.times;
     struct shm_job *job = &w->region->jobs[f->job.index];
     job->n_public = w->circuits[f->desc.circuit].zkey.n_public;
@@ -57,7 +65,9 @@ static void record(struct gpud_work *w, const struct gpud_flight *f) {
         .ready_ns = f->desc.committed_ns, .taken_ns = f->taken_ns, .done_ns = shm_host_now_ns(),
         .upload_us = us(t->upload), .ntt_us = us(t->ntt), .msm_a_us = us(t->msm_a), .msm_b1_us = us(t->msm_b1),
         .msm_b2_us = us(t->msm_b2), .msm_l_us = us(t->msm_l), .msm_h_us = us(t->msm_h), .finish_us = us(t->finish),
-        .verify_us = us(f->result.verify),
+        .verify_us = us(f->result.verify), .busy_us = us(t->busy), .slot_wait_us = f->desc.slot_wait_us,
+        .upload_ns = t->upload_ns, .start_ns = t->start_ns, .verify_ns = f->result.verify_ns,
+        .device = (uint32_t)device, .peer = f->desc.peer, .pid = worker_pid(w->region, f->desc.peer),
     };
     gpud_receipt_write(w, f->job, f->desc.circuit, &f->result.proof, f->publics);
 }
@@ -75,7 +85,7 @@ static void settle(struct gpud_work *w, int device, const struct gpud_flight *f)
     uint64_t id = shm_job_id(w->region, f->job);
     pthread_mutex_lock(&w->results);
     bool live = shm_job_state(w->region, f->job) == SHM_JOB_PROVING;
-    if (live) record(w, f);
+    if (live) record(w, device, f);
     struct shm_job_times times = w->region->jobs[f->job.index].times;
     shm_job_settle(w->region, f->job, f->slot);
     pthread_mutex_unlock(&w->results);

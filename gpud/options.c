@@ -16,6 +16,7 @@ const char gpud_options_help[] =
     "  --slots N                  slots of each size (default: by workers and devices, as memory allows)\n"
     "  --job-timeout SECONDS      kill a worker that is longer at one job; 0: never (default: 900)\n"
     "  --bell auto|futex|eventfd|epoll   how to sleep (default: auto)\n"
+    "  --memory registered|pageable      pageable: for measurements only; nothing is page-locked and uploads are slow\n"
     "  --wipe                     zero slots when they become free\n"
     "  --small-pages              do not collapse slots into 2 MiB pages\n"
     "  --ready-fd FD              write one line there: ready, or failed: why\n";
@@ -68,7 +69,7 @@ static int add_circuit(struct gpud_options *o, const char *text, struct gpud_err
 
 enum {
     OPT_INSTANCE = 256, OPT_CIRCUIT, OPT_BACKEND, OPT_WORKERS, OPT_WORKER_THREADS, OPT_THREADS, OPT_SLOTS, OPT_TIMEOUT,
-    OPT_BELL, OPT_WIPE, OPT_SMALL_PAGES, OPT_READY, OPT_HOOKS, OPT_HELP,
+    OPT_BELL, OPT_MEMORY, OPT_WIPE, OPT_SMALL_PAGES, OPT_READY, OPT_HOOKS, OPT_HELP,
 };
 
 static const struct option table[] = {
@@ -81,6 +82,7 @@ static const struct option table[] = {
     {"slots", required_argument, NULL, OPT_SLOTS},
     {"job-timeout", required_argument, NULL, OPT_TIMEOUT},
     {"bell", required_argument, NULL, OPT_BELL},
+    {"memory", required_argument, NULL, OPT_MEMORY},
     {"wipe", no_argument, NULL, OPT_WIPE},
     {"small-pages", no_argument, NULL, OPT_SMALL_PAGES},
     {"ready-fd", required_argument, NULL, OPT_READY},
@@ -92,6 +94,7 @@ static const struct option table[] = {
 static int take_option(struct gpud_options *o, int option, const char *arg, struct gpud_error *err) {
     static const char *const backends[] = {"auto", "cpu", "cuda"};
     static const char *const bells[] = {"auto", "futex", "eventfd", "epoll"};
+    static const char *const memories[] = {"registered", "pageable"};
     uint32_t v = 0;
     int rc;
     switch (option) {
@@ -107,6 +110,10 @@ static int take_option(struct gpud_options *o, int option, const char *arg, stru
     case OPT_BELL:
         rc = parse_choice("bell", arg, bells, 4, &v, err);
         o->bell = (enum shm_backend)v;
+        return rc;
+    case OPT_MEMORY:
+        rc = parse_choice("memory", arg, memories, 2, &v, err);
+        o->pageable = v == 1;
         return rc;
     case OPT_WORKERS: return parse_workers(arg, &o->workers, err);
     case OPT_WORKER_THREADS: return parse_number("worker-threads", arg, 1, MAX_THREADS, &o->worker_threads, err);

@@ -24,6 +24,7 @@ struct gpud_options {
     uint32_t job_timeout_s;     /* of one synthesis; 0: no limit */
     int ready_fd;               /* gets "ready\n" or "failed: why\n" once; -1: none */
     bool wipe, small_pages, test_hooks, help;
+    bool pageable;              /* the region is not registered: a control for measurements */
 };
 
 extern const char gpud_options_help[];

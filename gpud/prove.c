@@ -3,13 +3,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+#include "shm/host.h"
 
 struct krn_job *gpud_prove_begin(const struct krn_backend *backend, struct krn_dev_key *key,
                                  const struct krn_curve *curve, const struct krn_vectors *v,
@@ -39,8 +34,8 @@ enum gpud_outcome gpud_prove_finish(const struct krn_backend *backend, struct kr
 }
 
 enum gpud_outcome gpud_prove_verify(const struct krn_vk *vk, const uint8_t *publics, struct gpud_proof *out) {
-    double start = now();
+    out->verify_ns = shm_host_now_ns();
     enum krn_result verdict = krn_verify(vk, publics, vk->n_public, &out->proof);
-    out->verify = now() - start;
+    out->verify = 1e-9 * (double)(shm_host_now_ns() - out->verify_ns);
     return verdict == KRN_OK ? GPUD_PROVED : verdict == KRN_BAD_SCALAR ? GPUD_BAD_PUBLIC : GPUD_INVALID;
 }

@@ -151,6 +151,7 @@ struct fmt_json *gpud_status(struct gpud_daemon *d) {
              fmt_json_set_int(j, "uptime_s", (int64_t)((shm_host_now_ns() - d->started_ns) / 1000000000)) |
              fmt_json_set_int(j, "starts", (int64_t)(atomic_load(&d->region.super->starts) & INT64_MAX)) |
              fmt_json_set_string(j, "backend", d->backend->name) |
+             fmt_json_set_string(j, "memory", d->options->pageable ? "pageable" : "registered") |
              fmt_json_set_string(j, "bell", shm_waiter_name(d->waiter)) |
              fmt_json_set_int(j, "region_bytes", (int64_t)d->region.bytes) |
              fmt_json_set_int(j, "worker_restarts", (int64_t)d->workers.restarts) |

@@ -1,6 +1,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "launcher/commands.h"
 #include "launcher/jobs.h"
@@ -30,6 +31,8 @@ static void print_head(const struct fmt_json *s) {
     printf("service %s: pid %" PRId64 ", %s, up %" PRId64 " s, start %" PRId64 " on this region, ", text(s, "instance"),
            number(s, "pid"), ready ? "ready" : "starting", number(s, "uptime_s"), number(s, "starts"));
     printf("%s back end, bell %s\n", text(s, "backend"), text(s, "bell"));
+    if (strcmp(text(s, "memory"), "pageable") == 0)
+        printf("WARNING: --memory pageable: uploads are slow on purpose, for a measurement\n");
 }
 
 static void print_counts(const struct fmt_json *s, const char *what, const char *const *keys, size_t n) {

@@ -275,7 +275,7 @@ static void check_result(struct shm_job_ref job) {
     CHECK(memcmp(gpud_result_publics(&region, job.index), witness + KRN_FR_BYTES, KRN_FR_BYTES) == 0);
     const struct shm_job_times *t = &region.jobs[job.index].times;
     CHECK(t->submitted_ns <= t->synth_started_ns && t->synth_started_ns <= t->ready_ns && t->ready_ns <= t->taken_ns &&
-          t->taken_ns <= t->done_ns);
+          t->taken_ns <= t->verify_ns && t->verify_ns <= t->done_ns);
 }
 
 /* The upload of the next proof runs while the last one computes: begin(k+1) before finish(k), and never three at
