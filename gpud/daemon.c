@@ -96,6 +96,8 @@ static int start(struct gpud_daemon *d, struct gpud_error *err) {
         if (rc == 1) fixed = &d->fixed;
     }
     if (gpud_work_open(&d->work, &d->region, d->backend, d->circuits, (uint32_t)d->n_devices, fixed, err)) return -1;
+    d->work.gpu_memory = d->options->gpu_memory;
+    if (d->options->test_hooks && gpud_fault_open(&d->work.fault, err)) return -1;
     return open_waiter(d, err) || start_devices(d, err) || open_socket(d, err) || open_workers(d, err) ? -1 : 0;
 }
 
@@ -250,11 +252,22 @@ static int refuse(struct gpud_daemon *d, const struct gpud_error *err) {
     return GPUD_EXIT_REFUSED;
 }
 
+static bool has_proved(const struct gpud_daemon *d) {
+    for (int i = 0; i < d->n_devices; i++)
+        if (atomic_load(&d->work.shown[i].proofs)) return true;
+    return false;
+}
+
+/* A restarted daemon whose devices do not come, with nobody who waits for its first word: they may come back. */
+static bool may_come_back(struct gpud_daemon *d) {
+    return d->adopted && d->options->ready_fd < 0 && gpud_work_failed(&d->work, NULL);
+}
+
 static int serve(struct gpud_daemon *d, struct gpud_error *err) {
     while (!d->stopping) {
         if (turn(d, err) == 0) continue;
-        if (!d->ready) return refuse(d, err);
-        return GPUD_EXIT_RESTART;       /* as after a crash: region and workers stay for the next daemon */
+        if (!d->ready && !may_come_back(d)) return refuse(d, err);
+        return has_proved(d) ? GPUD_EXIT_RESTART : GPUD_EXIT_BARREN;    /* as after a crash: region and workers stay */
     }
     stop(d);
     int rc = unlink_region(d, err) ? GPUD_EXIT_REFUSED : 0;

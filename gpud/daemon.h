@@ -12,7 +12,8 @@
 enum {
     GPUD_EXIT_REFUSED = 1,      /* it did not start; the last line says why; starting it again changes nothing */
     GPUD_EXIT_USAGE = 2,
-    GPUD_EXIT_RESTART = 75,     /* a device failed while serving: start it again */
+    GPUD_EXIT_RESTART = 75,     /* its last device failed: start it again */
+    GPUD_EXIT_BARREN = 76,      /* the same, and it had proved nothing: start it again, but not for ever */
 };
 
 struct gpud_daemon {

@@ -7,6 +7,7 @@
 
 #include "gpud/conclude.h"
 #include "gpud/log.h"
+#include "gpud/pick.h"
 #include "gpud/pin.h"
 #include "gpud/receipt.h"
 #include "shm/host.h"
@@ -38,48 +39,42 @@ static void unregister_region(struct gpud_device *d) {
     }
 }
 
-static int load_key(struct gpud_device *d, uint32_t i, struct gpud_error *err) {
-    const struct gpud_circuit *c = &d->work->circuits[i];
-    char why[KRN_ERR_TEXT] = "";
-    uint64_t start = shm_host_now_ns();
-    if (d->work->backend->key_load(d->device, &c->zkey.key, NULL, &d->keys[i], why))
-        return gpud_fail(err, "device %d cannot load the key of circuit %s: %s", d->index, c->spec.name, why);
-    gpud_log("device %d: key of %s ready, %.3f s", d->index, c->spec.name, 1e-9 * (double)(shm_host_now_ns() - start));
-    return 0;
+static uint32_t most_publics(const struct gpud_work *w) {
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < GPUD_MAX_CIRCUITS; i++)
+        if (w->circuits[i].open && w->circuits[i].zkey.n_public > most) most = w->circuits[i].zkey.n_public;
+    return most;
 }
 
-/* Workspace for proofs of any of the circuits. */
-static int plan_memory(struct gpud_device *d, struct gpud_error *err) {
-    const struct krn_key *keys[GPUD_MAX_CIRCUITS];
-    char why[KRN_ERR_TEXT] = "";
-    unsigned n = 0;
-    if (!d->work->backend->plan) return 0;
-    for (uint32_t i = 0; i < GPUD_MAX_CIRCUITS; i++)
-        if (d->work->circuits[i].open) keys[n++] = &d->work->circuits[i].zkey.key;
-    if (d->work->backend->plan(d->device, keys, n, 0, why)) return gpud_fail(err, "device %d: %s", d->index, why);
-    return 0;
+/* This thread, and those that it starts, go to the CPUs of the device's node; an upload crosses no other node then. */
+static void pin(struct gpud_device *d) {
+    const struct krn_backend *backend = d->work->backend;
+    int node = backend->node ? backend->node(d->index) : -1;
+    atomic_store(&d->work->shown[d->index].node, node);
+    if (node < 0) return;
+    int rc = shm_host_pin(node);
+    gpud_log("device %d: on node %d%s%s", d->index, node, rc ? ", to whose CPUs its thread cannot go: " : "",
+             rc ? strerror(-rc) : "");
 }
 
 static int open_device(struct gpud_device *d, struct gpud_error *err) {
+    const struct krn_backend *backend = d->work->backend;
     char why[KRN_ERR_TEXT] = "";
-    uint32_t most = 0;
-    d->device = d->work->backend->open(d->index, d->threads, why);
-    if (!d->device) return gpud_fail(err, "cannot open %s device %d: %s", d->work->backend->name, d->index, why);
-    if (plan_memory(d, err)) return -1;
-    for (uint32_t i = 0; i < GPUD_MAX_CIRCUITS; i++) {
-        if (!d->work->circuits[i].open) continue;
-        if (load_key(d, i, err)) return -1;
-        if (d->work->circuits[i].zkey.n_public > most) most = d->work->circuits[i].zkey.n_public;
-    }
-    if (gpud_flights_open(&d->flights, d->work, d->index, most, err)) return -1;
+    pin(d);
+    d->device = backend->open(d->index, d->threads, why);
+    if (!d->device) return gpud_fail(err, "cannot open %s device %d: %s", backend->name, d->index, why);
+    if (gpud_keys_open(&d->keys, d->work, d->device, d->index, d->work->gpu_memory, err) ||
+        gpud_keys_load_all(&d->keys, err) ||
+        gpud_flights_open(&d->flights, d->work, d->index, most_publics(d->work), err))
+        return -1;
+    d->depth = backend->depth(d->device) < GPUD_DEPTH ? backend->depth(d->device) : GPUD_DEPTH;
     return d->registers ? register_region(d, err) : 0;
 }
 
 static void close_device(struct gpud_device *d) {
     gpud_flights_close(&d->flights);
     if (!d->device) return;
-    for (uint32_t i = 0; i < GPUD_MAX_CIRCUITS; i++)
-        if (d->keys[i]) d->work->backend->key_free(d->keys[i]);
+    gpud_keys_close(&d->keys);
     if (d->registers) unregister_region(d);
     d->work->backend->close(d->device);
 }
@@ -123,15 +118,61 @@ static void lose(struct gpud_device *d, const char *why) {
     gpud_work_lose(d->work, d->index, err.text);
 }
 
+static enum gpud_outcome finish(struct gpud_work *w, struct gpud_flight *f) {
+    enum gpud_outcome outcome = gpud_prove_finish(w->backend, f->proof, &f->result);
+    if (!gpud_fault_due(&w->fault, w->circuits[f->desc.circuit].spec.name)) return outcome;
+    strcpy(f->result.text, "it was told to fail (PINWHEEL_TEST_FAULT)");
+    return GPUD_DEVICE_ERROR;
+}
+
+/* Waits for the oldest. -1: the device is lost. */
+static int finish_oldest(struct gpud_device *d) {
+    struct gpud_flight *f = gpud_flights_oldest(&d->flights);
+    struct gpud_shown *shown = &d->work->shown[d->index];
+    f->outcome = finish(d->work, f);
+    uint64_t now = shm_host_now_ns();
+    atomic_fetch_add(&shown->busy_us, (now - d->busy_ns) / 1000);
+    d->busy_ns = d->idle_ns = now;
+    if (f->outcome == GPUD_DEVICE_ERROR) {
+        lose(d, f->result.text);
+        return -1;
+    }
+    gpud_keys_put(&d->keys, f->desc.circuit);
+    if (!f->uploaded) give_up_slot(d, f);
+    gpud_flights_hand_on(&d->flights);
+    return 0;
+}
+
+/* The key of a taken slot, for which proofs may have to end and other keys to go. 1; 0: the job was refused; -1: the
+ * device is lost, and the flight is one of those that went back. */
+static int fetch_key(struct gpud_device *d, struct gpud_flight *f, struct krn_dev_key **key) {
+    struct gpud_error err;
+    int rc;
+    while ((rc = gpud_keys_take(&d->keys, f->desc.circuit, key, &err)) == -EBUSY)
+        if (finish_oldest(d)) break;
+    if (rc == 0) return 1;
+    if (rc != -ENODEV && rc != -EBUSY) {
+        gpud_conclude_refuse(d->work, f->job, f->slot, err.text);
+        return 0;
+    }
+    if (rc == -EBUSY) {         /* lost already */
+        gpud_conclude_return(d->work, f, "it was lost before this proof began");
+        return -1;
+    }
+    gpud_flights_begin(&d->flights);
+    lose(d, err.text);
+    return -1;
+}
+
 /* The job's vectors go to the device. -1: the device is lost. */
-static int begin(struct gpud_device *d, struct gpud_flight *f) {
+static int begin(struct gpud_device *d, struct gpud_flight *f, struct krn_dev_key *key) {
     struct gpud_work *w = d->work;
     const struct gpud_circuit *c = &w->circuits[f->desc.circuit];
     struct krn_vectors v = gpud_work_vectors(w, f->slot.index, &f->desc);
     struct gpud_error err;
     memcpy(f->publics, v.w + KRN_FR_BYTES, (size_t)c->zkey.n_public * KRN_FR_BYTES);
     f->uploaded = false;
-    f->proof = gpud_prove_begin(w->backend, d->keys[f->desc.circuit], c->zkey.curve, &v, w->fixed, &err);
+    f->proof = gpud_prove_begin(w->backend, key, c->zkey.curve, &v, w->fixed, &err);
     if (!gpud_flights_on_device(&d->flights)) d->busy_ns = f->taken_ns;
     gpud_flights_begin(&d->flights);
     if (!f->proof) {
@@ -142,11 +183,44 @@ static int begin(struct gpud_device *d, struct gpud_flight *f) {
     return 0;
 }
 
-/* Takes the next READY slot. 1; 0: there is none; -1: the device is lost. */
-static int start_next(struct gpud_device *d) {
+/* Keys on the devices besides this one; `idle`: on those of them that are idle. */
+static uint64_t keys_elsewhere(const struct gpud_device *d, bool idle) {
+    uint64_t keys = 0;
+    for (int i = 0; i < GPUD_MAX_DEVICES; i++) {
+        const struct gpud_shown *other = &d->work->shown[i];
+        if (i != d->index && (!idle || atomic_load(&other->idle))) keys |= atomic_load(&other->loaded);
+    }
+    return keys;
+}
+
+static uint64_t keys_with_room(const struct gpud_device *d) {
+    uint64_t keys = 0;
+    for (uint32_t i = 0; i < GPUD_MAX_CIRCUITS; i++) keys |= (uint64_t)gpud_keys_has_room(&d->keys, i) << i;
+    return keys;
+}
+
+/* Takes a READY slot. 0, or as gpud_pick_take. */
+static int take_slot(struct gpud_device *d, struct gpud_flight *f, bool *later) {
+    struct gpud_shown *shown = &d->work->shown[d->index];
+    const struct gpud_pick pick = {
+        .region = d->work->region, .node = atomic_load(&shown->node), .has = atomic_load(&shown->loaded),
+        .has_room = keys_with_room(d), .elsewhere = keys_elsewhere(d, false), .idle = keys_elsewhere(d, true),
+        .busy = gpud_flights_on_device(&d->flights) > 0,
+        .patient = shm_host_now_ns() - d->idle_ns < d->keys.load_ns,
+    };
+    bool far = false;
+    int rc = gpud_pick_take(d->work->region, &pick, &f->slot, &f->desc, &far, later);
+    if (rc == 0 && far) atomic_fetch_add(&shown->far_slots, 1);
+    return rc;
+}
+
+/* Takes the next READY slot and begins its proof. 1; 0: there is none, but *later there may be without that anybody
+ * calls; -1: the device is lost. */
+static int start_next(struct gpud_device *d, bool *later) {
     struct gpud_flight *f = gpud_flights_next(&d->flights);
     struct gpud_work *w = d->work;
-    int rc = shm_slot_take(w->region, NULL, NULL, &f->slot, &f->desc);
+    struct krn_dev_key *key;
+    int rc = take_slot(d, f, later);
     if (rc == -EBADMSG) {
         gpud_log("slot %u has a bad seal and goes to quarantine; it says job %llu", f->slot.index,
                  (unsigned long long)f->desc.job);
@@ -156,24 +230,10 @@ static int start_next(struct gpud_device *d) {
     }
     if (rc) return 0;
     f->taken_ns = shm_host_now_ns();
-    return accept(d, f) && begin(d, f) ? -1 : 1;
-}
-
-/* Waits for the oldest. -1: the device is lost. */
-static int finish_oldest(struct gpud_device *d) {
-    struct gpud_flight *f = gpud_flights_oldest(&d->flights);
-    struct gpud_shown *shown = &d->work->shown[d->index];
-    f->outcome = gpud_prove_finish(d->work->backend, f->proof, &f->result);
-    uint64_t now = shm_host_now_ns();
-    atomic_fetch_add(&shown->busy_us, (now - d->busy_ns) / 1000);
-    d->busy_ns = now;
-    if (f->outcome == GPUD_DEVICE_ERROR) {
-        lose(d, f->result.text);
-        return -1;
-    }
-    if (!f->uploaded) give_up_slot(d, f);
-    gpud_flights_hand_on(&d->flights);
-    return 0;
+    if (!accept(d, f)) return 1;
+    rc = fetch_key(d, f, &key);
+    if (rc <= 0) return rc ? -1 : 1;
+    return begin(d, f, key) ? -1 : 1;
 }
 
 /* ---- the thread ---- */
@@ -181,7 +241,7 @@ static int finish_oldest(struct gpud_device *d) {
 static bool may_start(struct gpud_device *d) {
     unsigned n = gpud_flights_on_device(&d->flights);
     if (n == 0) return true;
-    return n < GPUD_DEPTH && gpud_flights_youngest(&d->flights)->uploaded && !gpud_flights_full(&d->flights);
+    return n < d->depth && gpud_flights_youngest(&d->flights)->uploaded && !gpud_flights_full(&d->flights);
 }
 
 static bool is_stopped(struct gpud_work *w, uint64_t *kicks) {
@@ -192,21 +252,32 @@ static bool is_stopped(struct gpud_work *w, uint64_t *kicks) {
     return stop;
 }
 
-static void wait_for_kick(struct gpud_work *w, uint64_t seen) {
+/* Waits until somebody kicks, or (later) at most as long as this device leaves others their slots. */
+static void wait_for_kick(struct gpud_device *d, uint64_t seen, bool later) {
+    struct gpud_work *w = d->work;
+    struct gpud_shown *shown = &w->shown[d->index];
+    uint64_t until_ns = d->idle_ns + d->keys.load_ns;
+    const struct timespec until = {(time_t)(until_ns / 1000000000), (long)(until_ns % 1000000000)};
+    int rc = 0;
+    atomic_store(&shown->idle, true);
     pthread_mutex_lock(&w->lock);
-    while (w->kicks == seen && !w->stop) pthread_cond_wait(&w->kicked, &w->lock);
+    while (w->kicks == seen && !w->stop && rc == 0)
+        rc = later ? pthread_cond_clockwait(&w->kicked, &w->lock, CLOCK_MONOTONIC, &until)
+                   : pthread_cond_wait(&w->kicked, &w->lock);
     pthread_mutex_unlock(&w->lock);
+    atomic_store(&shown->idle, false);
 }
 
 /* Proves until it is told to stop: 0. -1: the device is lost. */
 static int prove(struct gpud_device *d) {
     uint64_t kicks;
     while (!is_stopped(d->work, &kicks)) {
-        int started = may_start(d) ? start_next(d) : 0;
+        bool later = false;
+        int started = may_start(d) ? start_next(d, &later) : 0;
         if (started < 0) return -1;
         if (started) continue;
         if (!gpud_flights_on_device(&d->flights))
-            wait_for_kick(d->work, kicks);
+            wait_for_kick(d, kicks, later);
         else if (finish_oldest(d))
             return -1;
     }
@@ -224,6 +295,7 @@ static void *run(void *arg) {
         gpud_work_lose(d->work, d->index, err.text);
         return NULL;
     }
+    d->idle_ns = shm_host_now_ns();
     atomic_store(&d->work->shown[d->index].state, GPUD_DEVICE_READY);
     gpud_work_tell(d->work);
     if (prove(d) == 0)

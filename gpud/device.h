@@ -1,6 +1,7 @@
 /*
- * gpud/device.h: one thread for each device. It takes READY slots by priority and age and proves; what it has computed
- * its closer (gpud/flights.h) verifies and settles.
+ * gpud/device.h: one thread for each device, on the CPUs of the device's NUMA node. It takes READY slots (gpud/pick.h
+ * says which), loads keys that are not there (gpud/keys.h) and proves; what it has computed its closer (gpud/flights.h)
+ * verifies and settles.
  *
  * Where the device holds its own copy of the vectors soon after begin, the next proof is begun before the previous one
  * is finished, so that its upload runs while the device computes. Where it never does (CPU), the device makes one proof
@@ -13,6 +14,7 @@
 #define GPUD_DEVICE_H
 
 #include "gpud/flights.h"
+#include "gpud/keys.h"
 
 struct gpud_device {
     struct gpud_work *work;
@@ -22,13 +24,14 @@ struct gpud_device {
     pthread_t thread;
     bool started;
     struct krn_device *device;                          /* this and what follows: by the thread only */
-    struct krn_dev_key *keys[GPUD_MAX_CIRCUITS];
+    unsigned depth;             /* proofs on the device at a time */
+    struct gpud_keys keys;
     struct gpud_flights flights;
-    uint64_t busy_ns;           /* since when it has had a proof, where it has one */
+    uint64_t busy_ns, idle_ns;  /* since when it has had a proof, where it has one; or none */
 };
 
-/* Starts the thread, which loads the keys of all open circuits, sets its state in work->shown and rings the daemon's
- * bell. */
+/* Starts the thread, which loads the keys of the open circuits as far as they fit, sets its state in work->shown and
+ * rings the daemon's bell. */
 int gpud_device_start(struct gpud_device *d, struct gpud_work *work, int index, unsigned threads, bool registers,
                       struct gpud_error *err);
 

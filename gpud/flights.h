@@ -64,7 +64,8 @@ void gpud_flights_begin(struct gpud_flights *f);
 /* The oldest and the youngest on the device; there must be one. */
 struct gpud_flight *gpud_flights_oldest(struct gpud_flights *f);
 struct gpud_flight *gpud_flights_youngest(struct gpud_flights *f);
-/* The oldest has its outcome: the closer's from now on. One whose job went back is GPUD_DEVICE_ERROR, and passed over. */
+/* The oldest has its outcome: the closer's from now on. One whose job went back is GPUD_DEVICE_ERROR, and passed
+ * over. */
 void gpud_flights_hand_on(struct gpud_flights *f);
 
 #endif

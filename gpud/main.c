@@ -34,6 +34,6 @@ int main(int argc, char **argv) {
     shm_secret_process();
     gpud_log_to(STDERR_FILENO);
     int rc = gpud_daemon_run(&daemon_state, &options, &krn_cpu_backend, cuda, &err);
-    if (rc) gpud_log("%s: %s", rc == GPUD_EXIT_RESTART ? "cannot go on" : "not started", err.text);
+    if (rc) gpud_log("%s: %s", rc >= GPUD_EXIT_RESTART ? "cannot go on" : "not started", err.text);
     _exit(rc);      /* a thread may still work on a proof that nobody wants any more */
 }

@@ -14,6 +14,7 @@ const char gpud_options_help[] =
     "  --worker-threads N         threads of each of them (default: 1)\n"
     "  --threads N                threads of the CPU back end (default: all CPUs)\n"
     "  --slots N                  slots of each size (default: by workers and devices, as memory allows)\n"
+    "  --gpu-memory BYTES[K|M|G]  of each GPU, for proofs and keys (default: what is free, less a margin)\n"
     "  --job-timeout SECONDS      kill a worker that is longer at one job; 0: never (default: 900)\n"
     "  --bell auto|futex|eventfd|epoll   how to sleep (default: auto)\n"
     "  --memory registered|pageable      pageable: for measurements only; nothing is page-locked and uploads are slow\n"
@@ -31,6 +32,21 @@ static int parse_number(const char *name, const char *text, uint32_t min, uint32
     if (errno || end == text || *end || text[0] == '-' || v < min || v > max)
         return gpud_fail(err, "--%s %s: a number from %u to %u is wanted", name, text, min, max);
     *out = (uint32_t)v;
+    return 0;
+}
+
+/* A number of bytes, at least one, with K, M or G for powers of 1024. */
+static int parse_bytes(const char *name, const char *text, uint64_t *out, struct gpud_error *err) {
+    static const char units[] = "KMG";
+    char *end;
+    errno = 0;
+    unsigned long long v = strtoull(text, &end, 10);
+    bool number = !errno && end != text && text[0] != '-' && v > 0;
+    const char *unit = number && *end ? strchr(units, *end) : NULL;
+    int shift = unit ? 10 * (int)(unit - units + 1) : 0;
+    if (!number || (*end && (!unit || end[1])) || v > UINT64_MAX >> shift)
+        return gpud_fail(err, "--%s %s: a number of bytes is wanted, such as 100000000, 500M or 80G", name, text);
+    *out = (uint64_t)v << shift;
     return 0;
 }
 
@@ -69,7 +85,7 @@ static int add_circuit(struct gpud_options *o, const char *text, struct gpud_err
 
 enum {
     OPT_INSTANCE = 256, OPT_CIRCUIT, OPT_BACKEND, OPT_WORKERS, OPT_WORKER_THREADS, OPT_THREADS, OPT_SLOTS, OPT_TIMEOUT,
-    OPT_BELL, OPT_MEMORY, OPT_WIPE, OPT_SMALL_PAGES, OPT_READY, OPT_HOOKS, OPT_HELP,
+    OPT_GPU_MEMORY, OPT_BELL, OPT_MEMORY, OPT_WIPE, OPT_SMALL_PAGES, OPT_READY, OPT_HOOKS, OPT_HELP,
 };
 
 static const struct option table[] = {
@@ -80,6 +96,7 @@ static const struct option table[] = {
     {"worker-threads", required_argument, NULL, OPT_WORKER_THREADS},
     {"threads", required_argument, NULL, OPT_THREADS},
     {"slots", required_argument, NULL, OPT_SLOTS},
+    {"gpu-memory", required_argument, NULL, OPT_GPU_MEMORY},
     {"job-timeout", required_argument, NULL, OPT_TIMEOUT},
     {"bell", required_argument, NULL, OPT_BELL},
     {"memory", required_argument, NULL, OPT_MEMORY},
@@ -119,6 +136,7 @@ static int take_option(struct gpud_options *o, int option, const char *arg, stru
     case OPT_WORKER_THREADS: return parse_number("worker-threads", arg, 1, MAX_THREADS, &o->worker_threads, err);
     case OPT_THREADS: return parse_number("threads", arg, 0, MAX_THREADS, &o->threads, err);
     case OPT_SLOTS: return parse_number("slots", arg, 1, SHM_MAX_SLOTS, &o->slots, err);
+    case OPT_GPU_MEMORY: return parse_bytes("gpu-memory", arg, &o->gpu_memory, err);
     case OPT_TIMEOUT: return parse_number("job-timeout", arg, 0, MAX_TIMEOUT_S, &o->job_timeout_s, err);
     case OPT_READY:
         rc = parse_number("ready-fd", arg, 0, 1023, &v, err);

@@ -21,6 +21,7 @@ struct gpud_options {
     uint32_t threads;           /* of the CPU back end and of checks at start; 0: all CPUs */
     uint32_t worker_threads;    /* of each worker */
     uint32_t slots;             /* of each size; 0: as memory allows */
+    uint64_t gpu_memory;        /* bytes of each device for workspace and keys; 0: what is free */
     uint32_t job_timeout_s;     /* of one synthesis; 0: no limit */
     int ready_fd;               /* gets "ready\n" or "failed: why\n" once; -1: none */
     bool wipe, small_pages, test_hooks, help;

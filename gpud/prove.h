@@ -34,8 +34,8 @@ struct krn_job *gpud_prove_begin(const struct krn_backend *backend, struct krn_d
 /* Waits for the device and frees the job. GPUD_COMPUTED, GPUD_ROW_DIFFERS, GPUD_INVALID or GPUD_DEVICE_ERROR. */
 enum gpud_outcome gpud_prove_finish(const struct krn_backend *backend, struct krn_job *job, struct gpud_proof *out);
 
-/* Checks a computed proof against publics (vk->n_public plain scalars), by any thread; sets out->verify and verify_ns. GPUD_PROVED,
- * GPUD_INVALID or GPUD_BAD_PUBLIC. */
+/* Checks a computed proof against publics (vk->n_public plain scalars), by any thread; sets out->verify and verify_ns.
+ * GPUD_PROVED, GPUD_INVALID or GPUD_BAD_PUBLIC. */
 enum gpud_outcome gpud_prove_verify(const struct krn_vk *vk, const uint8_t *publics, struct gpud_proof *out);
 
 #endif

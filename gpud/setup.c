@@ -202,7 +202,8 @@ static int add_circuit(struct gpud_daemon *d, const struct gpud_circuit_spec *sp
     uint64_t need = d->circuits[i].place.bytes, have = largest_slot(&d->region);
     if (need > have)
         return gpud_fail(err, "circuit %s needs slots of %llu bytes and the largest of this region has %llu; "
-                         "`pinwheel down`, then `up` with all circuits", spec->name, (unsigned long long)need, (unsigned long long)have);
+                         "`pinwheel down`, then `up` with all circuits", spec->name, (unsigned long long)need,
+                         (unsigned long long)have);
     uint64_t result = gpud_result_bytes(d->circuits[i].zkey.n_public);
     if (result > d->region.result_bytes)
         return gpud_fail(err, "circuit %s needs %llu bytes for a result and this region has %llu; `pinwheel down`, "

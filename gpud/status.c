@@ -123,18 +123,62 @@ static struct fmt_json *circuits_json(struct gpud_daemon *d) {
     return all;
 }
 
-static struct fmt_json *devices_json(struct gpud_daemon *d) {
-    static const char *const states[] = {"loading", "ready", "lost"};
-    struct fmt_json *all = fmt_json_array();
-    for (int i = 0; i < d->n_devices; i++) {
-        const struct gpud_shown *shown = &d->work.shown[i];
-        struct fmt_json *j = fmt_json_object();
-        fmt_json_set_int(j, "index", i);
-        fmt_json_set_string(j, "state", states[atomic_load(&shown->state)]);
-        fmt_json_set_int(j, "proofs", (int64_t)atomic_load(&shown->proofs));
-        fmt_json_set_int(j, "busy_us", (int64_t)atomic_load(&shown->busy_us));
-        fmt_json_append(all, j);
+/* A count as JSON has it. */
+static void set_count(struct fmt_json *j, const char *name, uint64_t n) {
+    fmt_json_set_int(j, name, (int64_t)(n & INT64_MAX));
+}
+
+static struct fmt_json *memory_json(const struct krn_memory *m) {
+    struct fmt_json *j = fmt_json_object();
+    set_count(j, "total", m->total);
+    set_count(j, "workspace", m->workspace);
+    set_count(j, "allocations", m->allocations);
+    set_count(j, "registrations", m->registrations);
+    set_count(j, "registered_bytes", m->registered_bytes);
+    set_count(j, "host_copies", m->host_copies);
+    set_count(j, "host_copied_bytes", m->host_copied_bytes);
+    return j;
+}
+
+/* Keys on the device. Where they are used in place there is no room to speak of. */
+static struct fmt_json *keys_json(const struct gpud_daemon *d, const struct gpud_keys_view *v) {
+    struct fmt_json *j = fmt_json_object(), *loaded = fmt_json_array();
+    if (v->room != UINT64_MAX) set_count(j, "room", v->room);
+    set_count(j, "used", v->used);
+    set_count(j, "loads", v->loads);
+    set_count(j, "evictions", v->evictions);
+    for (uint32_t i = 0; i < GPUD_MAX_CIRCUITS; i++) {
+        if (!(v->loaded >> i & 1)) continue;
+        struct fmt_json *key = fmt_json_object();
+        fmt_json_set_string(key, "circuit", d->circuits[i].spec.name);
+        set_count(key, "bytes", v->bytes[i]);
+        fmt_json_set_string(key, "form", v->form[i]);
+        fmt_json_append(loaded, key);
     }
+    fmt_json_set(j, "loaded", loaded);
+    return j;
+}
+
+static struct fmt_json *device_json(struct gpud_daemon *d, int i) {
+    static const char *const states[] = {"loading", "ready", "lost"};
+    const struct gpud_shown *shown = &d->work.shown[i];
+    struct gpud_keys_view keys;
+    gpud_keys_look(&d->work, i, &keys);
+    struct fmt_json *j = fmt_json_object();
+    fmt_json_set_int(j, "index", i);
+    fmt_json_set_string(j, "state", states[atomic_load(&shown->state)]);
+    fmt_json_set_int(j, "node", atomic_load(&shown->node));
+    set_count(j, "proofs", atomic_load(&shown->proofs));
+    set_count(j, "busy_us", atomic_load(&shown->busy_us));
+    set_count(j, "slots_other_node", atomic_load(&shown->far_slots));
+    fmt_json_set(j, "keys", keys_json(d, &keys));
+    fmt_json_set(j, "memory", memory_json(&keys.memory));
+    return j;
+}
+
+static struct fmt_json *devices_json(struct gpud_daemon *d) {
+    struct fmt_json *all = fmt_json_array();
+    for (int i = 0; i < d->n_devices; i++) fmt_json_append(all, device_json(d, i));
     return all;
 }
 

@@ -61,6 +61,8 @@ void gpud_work_tell(struct gpud_work *w) {
 void gpud_work_lose(struct gpud_work *w, int device, const char *text) {
     pthread_mutex_lock(&w->lock);
     atomic_store(&w->shown[device].state, GPUD_DEVICE_LOST);
+    atomic_store(&w->shown[device].loaded, 0);
+    atomic_store(&w->shown[device].idle, false);
     if (--w->n_devices == 0) {
         w->failed = w->stop = true;
         strncpy(w->failure, text, sizeof w->failure - 1);

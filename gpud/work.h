@@ -9,6 +9,7 @@
 
 #include "formats/sha256.h"
 #include "gpud/circuit.h"
+#include "gpud/fault.h"
 #include "gpud/plan.h"
 #include "gpud/random.h"
 #include "kernels/backend.h"
@@ -21,10 +22,26 @@ enum {
 
 enum gpud_device_state { GPUD_DEVICE_LOADING = 0, GPUD_DEVICE_READY, GPUD_DEVICE_LOST };
 
+/* A device's keys, for people: see gpud/keys.h. */
+struct gpud_keys_view {
+    uint64_t room, used;        /* bytes for keys; UINT64_MAX: no limit */
+    uint64_t loads, evictions;
+    uint64_t loaded;                        /* bit by circuit */
+    uint64_t bytes[GPUD_MAX_CIRCUITS];      /* that each takes, or would take */
+    const char *form[GPUD_MAX_CIRCUITS];    /* in which it lies there; a constant */
+    struct krn_memory memory;
+};
+static_assert(GPUD_MAX_CIRCUITS <= 64, "a set of circuits is one word");
+
 /* What a device shows to the others. Written by its own threads. */
 struct gpud_shown {
     _Atomic int state;                  /* enum gpud_device_state */
+    _Atomic int node;                   /* NUMA node; -1: not known, every slot is near */
+    _Atomic bool idle;                  /* it waits for a slot */
+    _Atomic uint64_t loaded;            /* keys on it, bit by circuit */
     _Atomic uint64_t proofs, busy_us;   /* settled; time with at least one proof on the device */
+    _Atomic uint64_t far_slots;         /* taken from another node */
+    struct gpud_keys_view keys;         /* guarded by lock */
 };
 
 /* A job of which one proof was refused: it is proved again once. */
@@ -49,7 +66,10 @@ struct gpud_work {
     struct gpud_receipt *receipts;      /* by job index; guarded by results */
     int own_eventfd;                    /* the main thread's waiter's, or -1 */
 
-    pthread_mutex_t lock;               /* guards kicks, stop, failure */
+    uint64_t gpu_memory;                /* bytes of each device for workspace and keys; 0: what is free */
+    struct gpud_fault fault;            /* test hook */
+
+    pthread_mutex_t lock;               /* guards kicks, stop, n_devices, failed, failure, shown[].keys */
     pthread_cond_t kicked;
     uint64_t kicks;                     /* slots may be READY: look */
     bool stop;

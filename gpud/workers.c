@@ -316,7 +316,7 @@ uint64_t gpud_workers_scan(struct gpud_workers *w, bool all_alive) {
         struct gpud_member *m = &w->members[i];
         if (!m->used) continue;
         see_leave(w, m);
-        if (!m->child && m->peer < 0 && m->pidfd < 0) gpud_workers_died(w, i);      /* it has left, and no pidfd will tell */
+        if (!m->child && m->peer < 0 && m->pidfd < 0) gpud_workers_died(w, i);  /* it has left; no pidfd will tell */
     }
     for (uint32_t i = 0; i < w->region->n_peers; i++) see_peer(w, i);
     for (uint32_t i = 0; i < w->n_members; i++) {

@@ -101,6 +101,10 @@ struct krn_backend {
     /* Waits for the proof and frees the job. KRN_OK, or KRN_ROW_DIFFERS with *row, or -errno. */
     int (*finish)(struct krn_job *job, struct krn_proof *proof, struct krn_times *times, uint64_t *row,
                   char err[KRN_ERR_TEXT]);
+    /* In which form plan decided that key_load will keep the key: a constant word for people. */
+    const char *(*key_form)(struct krn_device *dev, const struct krn_key *key);
+    /* The NUMA node that device `index` is nearest to; -1 where it is not known, or there is none such. */
+    int (*node)(int index);
 };
 
 extern const struct krn_backend krn_cpu_backend;

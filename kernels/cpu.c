@@ -84,6 +84,19 @@ static uint64_t cpu_key_bytes(struct krn_device *dev, const struct krn_key *key)
     return 0;
 }
 
+static const char *cpu_key_form(struct krn_device *dev, const struct krn_key *key)
+{
+    (void)dev;
+    (void)key;
+    return "in place";
+}
+
+static int cpu_node(int index)
+{
+    (void)index;
+    return -1;      /* its threads are wherever the process may run */
+}
+
 static void cpu_memory(struct krn_device *dev, struct krn_memory *m)
 {
     (void)dev;
@@ -318,4 +331,6 @@ const struct krn_backend krn_cpu_backend = {
     .begin = cpu_begin,
     .uploaded = cpu_uploaded,
     .finish = cpu_finish,
+    .key_form = cpu_key_form,
+    .node = cpu_node,
 };

@@ -4,7 +4,9 @@
  * Each device has two streams, for copies and for kernels, and one thread that works through the jobs in the order in
  * which they began. So begin only queues copies, and while one proof computes the next one's vectors travel.
  */
+#include <ctype.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <new>
@@ -180,6 +182,35 @@ static uint64_t key_bytes(struct krn_device *dev, const struct krn_key *key)
     return prover_bytes(key, prover_choose(key, dev->memory.key_room));
 }
 
+static const char *key_form(struct krn_device *dev, const struct krn_key *key)
+{
+    switch (prover_choose(key, dev->memory.key_room)) {
+    case PROVER_EXPANDED: return "expanded";
+    case PROVER_H_EXPANDED: return "H expanded";
+    case PROVER_RESIDENT: return "one copy";
+    default: return "streamed";
+    }
+}
+
+/* As the kernel says it of the device on the bus. */
+static int node(int index)
+{
+    char bus[32], path[96];
+    int number = -1;
+    if (cudaDeviceGetPCIBusId(bus, sizeof bus, index) != cudaSuccess)
+        return -1;
+    for (char *p = bus; *p; p++)
+        *p = (char)tolower((unsigned char)*p);
+    snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/numa_node", bus);
+    FILE *f = fopen(path, "r");
+    if (!f)
+        return -1;
+    if (fscanf(f, "%d", &number) != 1)
+        number = -1;
+    fclose(f);
+    return number;
+}
+
 static void memory(struct krn_device *dev, struct krn_memory *m)
 {
     *m = dev->memory;
@@ -318,5 +349,5 @@ static int finish(struct krn_job *job, struct krn_proof *proof, struct krn_times
 
 extern "C" const struct krn_backend krn_cuda_backend = {
     "cuda", device_count, open_device, close_device, plan, key_bytes, key_load, key_free, memory, depth, host_register,
-    host_unregister, begin, uploaded, finish,
+    host_unregister, begin, uploaded, finish, key_form, node,
 };

@@ -70,11 +70,39 @@ static void print_workers(const struct fmt_json *all) {
     }
 }
 
+static void print_keys(const struct fmt_json *keys) {
+    const struct fmt_json *loaded = fmt_json_field(keys, "loaded");
+    bool limited = fmt_json_field(keys, "room") != NULL;
+    printf("  keys: %.1f", mib(number(keys, "used")));
+    if (limited) printf(" of %.1f", mib(number(keys, "room")));
+    printf(" MiB, %" PRId64 " loads, %" PRId64 " evictions;", number(keys, "loads"), number(keys, "evictions"));
+    for (size_t i = 0; i < fmt_json_length(loaded); i++) {
+        const struct fmt_json *key = fmt_json_at(loaded, i);
+        printf("%s %s (%.1f MiB, %s)", i ? "," : "", text(key, "circuit"), mib(number(key, "bytes")),
+               text(key, "form"));
+    }
+    printf("\n");
+}
+
+static void print_memory(const struct fmt_json *m) {
+    if (!number(m, "total")) return;        /* no memory of its own */
+    printf("  memory: %.0f MiB, workspace %.1f MiB, %" PRId64 " allocations; host: %" PRId64 " ranges of %.1f MiB "
+           "registered, %" PRId64 " copies of %.1f MiB\n",
+           mib(number(m, "total")), mib(number(m, "workspace")), number(m, "allocations"), number(m, "registrations"),
+           mib(number(m, "registered_bytes")), number(m, "host_copies"), mib(number(m, "host_copied_bytes")));
+}
+
 static void print_devices(const struct fmt_json *all) {
     for (size_t i = 0; i < fmt_json_length(all); i++) {
         const struct fmt_json *d = fmt_json_at(all, i);
-        printf("device %" PRId64 ": %" PRId64 " proofs, %.3f s\n", number(d, "index"), number(d, "proofs"),
-               1e-6 * (double)number(d, "busy_us"));
+        printf("device %" PRId64 ": %s, %" PRId64 " proofs, busy %.3f s", number(d, "index"), text(d, "state"),
+               number(d, "proofs"), 1e-6 * (double)number(d, "busy_us"));
+        if (number(d, "node") >= 0)
+            printf(", node %" PRId64 ", %" PRId64 " slots of other nodes", number(d, "node"),
+                   number(d, "slots_other_node"));
+        printf("\n");
+        print_keys(fmt_json_field(d, "keys"));
+        print_memory(fmt_json_field(d, "memory"));
     }
 }
 

@@ -14,8 +14,8 @@
 
 struct shm_uring;
 
-/* A ring with room for so many requests at a time, tried with a round trip: a profile may allow the setup and forbid the
- * rest. 0, or -errno with the reason. */
+/* A ring with room for so many requests at a time, tried with a round trip: a profile may allow the setup and forbid
+ * the rest. 0, or -errno with the reason. */
 int shm_uring_open(struct shm_uring **ring, unsigned entries, char why[160]);
 void shm_uring_close(struct shm_uring *ring);   /* NULL is harmless */
 

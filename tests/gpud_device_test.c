@@ -134,10 +134,28 @@ static int fake_finish(struct krn_job *job, struct krn_proof *proof, struct krn_
     return result == KRN_ROW_DIFFERS ? KRN_ROW_DIFFERS : KRN_OK;
 }
 
+static uint64_t fake_key_bytes(struct krn_device *dev, const struct krn_key *key) {
+    (void)dev, (void)key;
+    return 0;
+}
+static const char *fake_key_form(struct krn_device *dev, const struct krn_key *key) {
+    (void)dev, (void)key;
+    return "made up";
+}
+static void fake_memory(struct krn_device *dev, struct krn_memory *m) {
+    (void)dev;
+    memset(m, 0, sizeof *m);
+}
+static unsigned fake_depth(struct krn_device *dev) {
+    (void)dev;
+    return 8;
+}
+
 static const struct krn_backend backend = {
     .name = "fake", .count = fake_count, .open = fake_open, .close = fake_close, .key_load = fake_key_load,
     .key_free = fake_key_free, .host_register = fake_register, .host_unregister = fake_unregister, .begin = fake_begin,
-    .uploaded = fake_uploaded, .finish = fake_finish,
+    .uploaded = fake_uploaded, .finish = fake_finish, .key_bytes = fake_key_bytes, .key_form = fake_key_form,
+    .memory = fake_memory, .depth = fake_depth,
 };
 
 /* ---- the world around it ---- */
