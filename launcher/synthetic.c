@@ -9,6 +9,7 @@
 
 #include "formats/container_write.h"
 #include "kernels/scalar.h"
+#include "synth/partition.h"
 
 enum {
     PRIVATE_INPUTS = 64,    /* alternately a full-width value and a bit: what the first constraints refer to */
@@ -112,6 +113,8 @@ struct generator {
     uint32_t n_wires;               /* defined so far */
     struct pool full, bits;
     struct sum a, b, c;             /* the row at work */
+    struct partition partition;     /* for SYNTHETIC_PARTITION, with its whole witness */
+    uint8_t *witness;
 };
 
 static const struct krn_scalar one = {{1}}, two = {{2}};
@@ -305,13 +308,13 @@ static void random_row(struct generator *g, enum synthetic_mix mix)
 
 uint32_t synthetic_wires(const struct synthetic *s)
 {
-    return 1 + s->n_public + PRIVATE_INPUTS + s->n_constraints;
+    return s->mix == SYNTHETIC_PARTITION ? 1 + s->n_constraints : 1 + s->n_public + PRIVATE_INPUTS + s->n_constraints;
 }
 
 static void put_headers(struct generator *g, const struct synthetic *s)
 {
     const uint8_t *r = krn_curve(s->curve)->r;
-    uint32_t n = synthetic_wires(s);
+    const uint32_t n = synthetic_wires(s);
 
     fmt_writer_begin(&g->r1cs, 1);
     fmt_writer_u32(&g->r1cs, KRN_FR_BYTES);
@@ -319,7 +322,7 @@ static void put_headers(struct generator *g, const struct synthetic *s)
     fmt_writer_u32(&g->r1cs, n);
     fmt_writer_u32(&g->r1cs, 0);                /* public outputs */
     fmt_writer_u32(&g->r1cs, s->n_public);      /* public inputs */
-    fmt_writer_u32(&g->r1cs, PRIVATE_INPUTS);
+    fmt_writer_u32(&g->r1cs, s->mix == SYNTHETIC_PARTITION ? 0 : PRIVATE_INPUTS);
     fmt_writer_u64(&g->r1cs, n);                /* labels */
     fmt_writer_u32(&g->r1cs, s->n_constraints);
     fmt_writer_end(&g->r1cs);
@@ -343,9 +346,9 @@ static void put_inputs(struct generator *g, const struct synthetic *s)
     }
 }
 
-static void generate(struct generator *g, const struct synthetic *s)
+/* Section 2 of both files. */
+static void put_random(struct generator *g, const struct synthetic *s)
 {
-    put_headers(g, s);
     fmt_writer_begin(&g->wtns, 2);
     put_inputs(g, s);
     fmt_writer_begin(&g->r1cs, 2);
@@ -353,11 +356,65 @@ static void generate(struct generator *g, const struct synthetic *s)
         random_row(g, s->mix);
     fmt_writer_end(&g->r1cs);
     fmt_writer_end(&g->wtns);
+}
 
+static void put_terms(struct generator *g, const struct partition_term *terms, uint32_t n)
+{
+    static const struct krn_scalar zero;
+
+    fmt_writer_u32(&g->r1cs, n);
+    for (uint32_t i = 0; i < n; i++) {
+        struct krn_scalar coef = {{(uint64_t)(terms[i].coef < 0 ? -terms[i].coef : terms[i].coef)}};
+        if (terms[i].coef < 0)
+            krn_scalar_sub(&g->f, &coef, &zero, &coef);
+        fmt_writer_u32(&g->r1cs, terms[i].wire);
+        fmt_writer_put(&g->r1cs, &coef, KRN_FR_BYTES);
+    }
+}
+
+static void put_partition(struct generator *g, const struct partition *p)
+{
+    fmt_writer_begin(&g->wtns, 2);
+    fmt_writer_put(&g->wtns, g->witness, (size_t)p->n_wires * KRN_FR_BYTES);
+    fmt_writer_end(&g->wtns);
+    fmt_writer_begin(&g->r1cs, 2);
+    for (uint32_t i = 0; i < p->n_constraints; i++) {
+        struct partition_row row;
+        partition_row(p, i, &row);
+        put_terms(g, row.a, row.n_a);
+        put_terms(g, row.b, row.n_b);
+        put_terms(g, row.c, row.n_c);
+    }
+    fmt_writer_end(&g->r1cs);
+}
+
+static void generate(struct generator *g, const struct synthetic *s)
+{
+    put_headers(g, s);
+    if (s->mix == SYNTHETIC_PARTITION)
+        put_partition(g, &g->partition);
+    else
+        put_random(g, s);
     fmt_writer_begin(&g->r1cs, 3);
-    for (uint64_t i = 0; i < g->n_wires; i++)
+    for (uint64_t i = 0; i < synthetic_wires(s); i++)
         fmt_writer_u64(&g->r1cs, i);
     fmt_writer_end(&g->r1cs);
+}
+
+/* What a partition needs beforehand. */
+static int prepare_partition(struct generator *g, const struct synthetic *s, struct fmt_error *err)
+{
+    struct partition *p = &g->partition;
+
+    if (s->n_public >= s->n_constraints ||
+        partition_init(p, s->curve, s->n_constraints, s->n_public, s->n_constraints - s->n_public, s->seed) != 0)
+        return fmt_fail(err, "%" PRIu32 " constraints and %" PRIu32 " publics, where a partition has %d constraints more "
+                        "than publics at least", s->n_constraints, s->n_public, 2 * PARTITION_WIRES);
+    g->witness = malloc((size_t)p->n_wires * KRN_FR_BYTES);
+    if (!g->witness)
+        return fmt_fail(err, "out of memory for a witness of %" PRIu32 " wires", p->n_wires);
+    partition_witness(p, g->witness, 0);
+    return 0;
 }
 
 static int write_files(struct generator *g, const struct synthetic *s, const char *r1cs, const char *wtns,
@@ -385,20 +442,23 @@ int synthetic_write(const struct synthetic *s, const char *r1cs, const char *wtn
     g->f = krn_scalar_field(s->curve);
     krn_scalar_sub(&g->f, &g->minus_one, &g->minus_one, &one);
     rng_seed(&g->rng, s->seed);
-    int rc = write_files(g, s, r1cs, wtns, err);
+    int rc = s->mix == SYNTHETIC_PARTITION ? prepare_partition(g, s, err) : 0;
+    if (rc == 0)
+        rc = write_files(g, s, r1cs, wtns, err);
+    free(g->witness);
     free(g);
     return rc;
 }
 
 /* ---- the command ---- */
 
-static const char *const mix_names[] = {"uniform", "bits", "sha256", NULL};
+static const char *const mix_names[] = {"uniform", "bits", "sha256", "partition", NULL};
 static const char *const curve_names[] = {"bn254", "bls12381", NULL};
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: pinwheel synthetic --constraints N [--curve bn254|bls12381] [--mix uniform|bits|sha256]\n"
-                    "                          [--public K] [--seed S] out.r1cs out.wtns\n");
+    fprintf(stderr, "usage: pinwheel synthetic --constraints N [--curve bn254|bls12381]\n"
+                    "                          [--mix uniform|bits|sha256|partition] [--public K] [--seed S] out.r1cs out.wtns\n");
     return 2;
 }
 

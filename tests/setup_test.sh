@@ -43,6 +43,7 @@ for curve in bn254 bls12381; do
     synthetic $curve bits 300 0
     synthetic $curve sha256 600 1
     synthetic $curve sha256 100 400
+    synthetic $curve partition 1000 11
 done
 # same_shape OURS THEIRS: two keys of one circuit: the same protocol, counts and coefficients byte by byte, the same points
 # at infinity, and all others different, as the trapdoors are
@@ -134,6 +135,8 @@ values = open(sys.argv[1], "rb").read()[-20000 * 32:]
 print(sum(int.from_bytes(values[i:i + 32], "little") < 2 for i in range(0, len(values), 32)) // 200)
 PY
 }
+share=$(bits partition)
+((share >= 97 && share < 99)) || fail "partition: $share % bits"
 [[ $(bits uniform) == 0 ]] || fail "uniform: bits in the witness"
 share=$(bits bits)
 ((share >= 88 && share <= 92)) || fail "bits: $share % bits"
@@ -171,6 +174,8 @@ refused 2 "$no" synthetic --constraints 0 "$no" "$no.wtns"
 refused 2 "$no" synthetic --constraints 10k "$no" "$no.wtns"
 refused 2 "$no" synthetic --constraints 268435455 --public 1 "$no" "$no.wtns"
 refused 2 "$no" synthetic --constraints 10 --mix other "$no" "$no.wtns"
+refused 1 "$no" synthetic --constraints 400 --mix partition "$no" "$no.wtns"
+refused 1 "$no" synthetic --constraints 1000 --public 1000 --mix partition "$no" "$no.wtns"
 refused 2 "$no" synthetic --constraints 10 --curve bn256 "$no" "$no.wtns"
 refused 1 "$no" synthetic --constraints 10 "$no/a" "$no"
 refused 1 "$no" synthetic --constraints 10 "$no" "$no/a"
