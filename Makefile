@@ -51,6 +51,7 @@ TEST_HELPERS := $(patsubst tests/helpers/%.c,$(B)/tests/helpers/%,$(wildcard tes
 GPU_TESTS := $(patsubst tests/gpu/%.cu,$(B)/gpu/%,$(wildcard tests/gpu/*_gputest.cu))
 GPU_BENCHES := $(patsubst tests/gpu/%.cu,$(B)/gpu/%,$(wildcard tests/gpu/*_gpubench.cu))
 GPU_HELPERS := $(B)/tests/gpu/reference.o $(B)/tests/gpu/generate.cu.o
+PARTITION := $(B)/tests/gpu/partition_key.cu.o $(B)/tests/gpu/partition_feed.o
 
 CU := $(wildcard kernels/*.cu)
 ifeq ($(CUDA),1)
@@ -178,6 +179,7 @@ $(B)/bench/%: $(B)/tests/bench/%.o $(ARCHIVES)
 	@mkdir -p $(@D)
 	$(say) LINK $@
 	$(Q)$(link)
+$(B)/gpu/partition_gpubench: $(PARTITION)
 $(B)/gpu/%: $(B)/tests/gpu/%.cu.o $(GPU_HELPERS) $(ARCHIVES) $(CU_OBJ)
 	@mkdir -p $(@D)
 	$(say) LINK $@

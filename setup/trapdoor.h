@@ -7,6 +7,10 @@
 #include "formats/error.h"
 #include "kernels/scalar.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Montgomery form, and none of them zero. */
 struct setup_trapdoor {
     struct krn_scalar tau, alpha, beta, gamma, delta;
@@ -19,4 +23,7 @@ int setup_trapdoor_draw(const struct krn_scalar_field *f, struct setup_trapdoor 
 int setup_trapdoor_read(const struct krn_scalar_field *f, struct setup_trapdoor *t, const char *text,
                         struct fmt_error *err);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -1,0 +1,305 @@
+/*
+ * One PoRep-shaped partition (synth/partition.h), from a region's slot that another process filled to a verified proof:
+ *
+ *   partition_gpubench [--log N] [--curve bn254|bls12381] [--seed S] [--runs N] [--threads N] [--trapdoor T] [--key K.zkey]
+ *                      [--out PREFIX]
+ *
+ * --log 27 is PoRep's 32 GiB partition; 20 where nothing is said. The key is made on the device, from a random trapdoor or
+ * the given one. --key compares its points with a file's, made by `pinwheel setup` for the same circuit (`pinwheel synthetic
+ * --mix partition`) and trapdoor. --out writes the last proof and its publics as snarkjs reads them.
+ */
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <algorithm>
+
+#include "tests/gpu/generate.cuh"
+#include "tests/gpu/partition_key.cuh"
+
+extern "C" {
+#include "formats/snarkjs.h"
+#include "formats/zkey.h"
+#include "tests/gpu/partition_feed.h"
+}
+
+enum { MAX_RUNS = 99, COMPARE = 1 << 20 };
+
+static const double GIB = 1 << 30;
+
+struct arguments {
+    enum krn_curve_id curve;
+    uint32_t log;
+    uint64_t seed;
+    int runs;
+    unsigned threads;
+    const char *trapdoor, *key, *out;
+};
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void end(const char *what, const char *why)
+{
+    fprintf(stderr, "partition: %s: %s\n", what, why);
+    exit(1);
+}
+
+/* ---- the key ---- */
+
+/* A set's points as made on the device against those of a file. wires: of B, where the set has those alone. */
+static void compare_set(const struct partition_key *k, enum krn_set set, const char *name, size_t n,
+                        const uint8_t *file, size_t point, bool compact)
+{
+    std::vector<uint8_t> got(COMPARE * point);
+    uint8_t *device;
+    size_t wrong = 0, finite = 0;
+    CHECK(cudaMalloc(&device, COMPARE * point));
+    for (size_t at = 0, m; at < n; at += m) {
+        m = std::min(n - at, (size_t)COMPARE);
+        if (k->source.make(k->source.ctx, set, at, m, device, NULL))
+            end(name, "not made");
+        CHECK(cudaMemcpy(got.data(), device, m * point, cudaMemcpyDeviceToHost));
+        for (size_t i = 0; i < m; i++) {
+            const size_t wire = compact ? partition_b_wire(k->p, (uint32_t)(at + i)) : at + i;
+            wrong += memcmp(&got[i * point], file + wire * point, point) != 0;
+        }
+    }
+    CHECK(cudaFree(device));
+    const std::vector<uint8_t> infinity(point);
+    for (size_t i = 0; compact && i < k->p->n_wires; i++)
+        finite += memcmp(file + i * point, infinity.data(), point) != 0;
+    if (wrong || (compact && finite != n))
+        end(name, wrong ? "points differ from the file's" : "the file has other finite points");
+    printf("  %s: %zu points, all as in the file\n", name, n);
+}
+
+static void compare_key(const struct partition_key *k, const char *path)
+{
+    struct fmt_zkey z;
+    struct fmt_error err;
+    if (fmt_zkey_open(&z, path, &err))
+        end("--key", err.text);
+    if (z.n_vars != k->p->n_wires || z.n_public != k->p->n_public || z.log_domain != k->p->log_domain)
+        end(path, "another circuit");
+    const size_t g1 = 2 * z.curve->fq_bytes;
+    std::vector<uint8_t> ic(g1 * k->p->first_aux);
+    struct krn_vk vk;
+    fmt_zkey_vk(&z, &vk, ic.data());
+    if (ic != k->ic || memcmp(vk.alpha1, k->vk.alpha1, g1) || memcmp(vk.beta2, k->vk.beta2, 2 * g1) ||
+        memcmp(vk.gamma2, k->vk.gamma2, 2 * g1) || memcmp(vk.delta2, k->vk.delta2, 2 * g1))
+        end(path, "another verification key");
+    compare_set(k, KRN_SET_A, "A", z.n_vars, z.key.a, g1, false);
+    compare_set(k, KRN_SET_B1, "B1", partition_n_b(k->p), z.key.b1, g1, true);
+    compare_set(k, KRN_SET_B2, "B2", partition_n_b(k->p), z.key.b2, 2 * g1, true);
+    compare_set(k, KRN_SET_L, "L", z.n_vars - z.n_public - 1, z.key.l, g1, false);
+    compare_set(k, KRN_SET_H, "H", z.domain_size, z.key.h, g1, false);
+    fmt_zkey_close(&z);
+}
+
+static void make_key(struct partition_key *k, const struct partition *p, const struct arguments *a)
+{
+    const struct krn_scalar_field f = krn_scalar_field(p->curve);
+    struct setup_trapdoor t;
+    struct fmt_error why;
+    char err[KRN_ERR_TEXT];
+    if (a->trapdoor ? setup_trapdoor_read(&f, &t, a->trapdoor, &why) : setup_trapdoor_draw(&f, &t, &why))
+        end("trapdoor", why.text);
+    if (partition_key_open(k, p, &t, err))
+        end("key", err);
+}
+
+/* ---- the device ---- */
+
+struct bench {
+    const struct krn_backend *gpu;
+    struct krn_device *device;
+    struct krn_dev_key *loaded;
+    struct partition_feed *feed;
+    struct krn_proof proof;
+};
+
+/* What lies where. */
+static void print_plan(const struct bench *b, const struct partition *p, size_t slot)
+{
+    const size_t g1 = 2 * krn_curve(p->curve)->fq_bytes, n_b = partition_n_b(p);
+    struct krn_memory m;
+    b->gpu->memory(b->device, &m);
+    printf("memory, GiB\n");
+    printf("  device: %.2f in all; workspace and vectors of %u proof(s) in flight %.2f; room for keys %.2f\n",
+           m.total / GIB, b->gpu->depth(b->device), m.workspace / GIB, m.key_room / GIB);
+    printf("  key as points in one copy: A %.2f, L %.2f, H %.2f, B1 %.2f, B2 %.2f (B: %zu of %u variables)\n",
+           p->n_wires * g1 / GIB, (p->n_wires - p->n_public - 1.0) * g1 / GIB, ((size_t)g1 << p->log_domain) / GIB,
+           n_b * g1 / GIB, n_b * 2 * g1 / GIB, n_b, p->n_wires);
+    printf("  while the key is made: %.2f on the device\n", partition_key_bytes(p) / GIB);
+    printf("  host: one slot %.2f (w, a, b), page-locked\n", slot / GIB);
+}
+
+/* Opens the device, plans with room left for the making of the key, and loads it. */
+static void load_key(struct bench *b, const struct partition *p, const struct arguments *a, struct partition_key *k)
+{
+    char err[KRN_ERR_TEXT] = "";
+    size_t free_bytes, total, slot;
+    make_key(k, p, a);
+    b->device = b->gpu->open(0, 0, err);
+    if (!b->device)
+        end("device", err);
+    CHECK(cudaMemGetInfo(&free_bytes, &total));
+    const struct krn_key *const keys[] = {&k->key};
+    if (b->gpu->plan(b->device, keys, 1, free_bytes - free_bytes / 32, err))
+        end("plan", err);
+    partition_feed_memory(b->feed, &slot);
+    print_plan(b, p, slot);
+    if (a->key)
+        compare_key(k, a->key);
+    const double begin = now();
+    if (b->gpu->key_load(b->device, &k->key, &k->source, &b->loaded, err))
+        end("key", err);
+    partition_key_drop(k);
+    printf("key made on the device in %.2f s: %.2f GiB\n", now() - begin,
+           b->gpu->key_bytes(b->device, &k->key) / GIB);
+}
+
+static void check_proof(const struct bench *b, const struct partition_key *k, const uint8_t *w)
+{
+    const enum krn_result good = krn_verify(&k->vk, w + KRN_FR_BYTES, k->vk.n_public, &b->proof);
+    if (good != KRN_OK)
+        end("proof", good == KRN_INVALID ? "does not verify" : "is malformed");
+}
+
+/* One proof of a slot that is filled for it. Seconds from the begin of its computing to its bytes. */
+static double prove(struct bench *b, const struct partition_key *k, uint64_t seed)
+{
+    struct partition_filled filled;
+    struct fmt_error why;
+    struct krn_job *job;
+    struct krn_times t;
+    uint64_t row;
+    uint8_t r[KRN_FR_BYTES], s[KRN_FR_BYTES];
+    char err[KRN_ERR_TEXT];
+    random_scalar(k->p->curve, seed, r);
+    random_scalar(k->p->curve, seed + 1, s);
+    if (partition_feed_next(b->feed, &filled, &why))
+        end("slot", why.text);
+    const double begin = now();
+    if (b->gpu->begin(b->loaded, &filled.vectors, r, s, &job, err))
+        end("begin", err);
+    b->gpu->uploaded(job);
+    const double uploaded = now();
+    if (b->gpu->finish(job, &b->proof, &t, &row, err))
+        end("finish", err);
+    const double done = now(), computing = done - 1e-9 * (double)t.start_ns;
+    check_proof(b, k, filled.vectors.w);
+    if (partition_feed_done(b->feed))
+        end("job", "is not what it should be");
+    printf("%7.2f %8.1f %8.1f %8.1f %8.1f %8.1f %8.1f %8.1f %8.1f %8.1f %9.1f %9.1f  verified\n", filled.seconds,
+           1e3 * (uploaded - begin), 1e3 * t.upload, 1e3 * t.ntt, 1e3 * t.msm_a, 1e3 * t.msm_b1, 1e3 * t.msm_l,
+           1e3 * t.msm_b2, 1e3 * t.msm_h, 1e3 * t.finish, 1e3 * computing, 1e3 * (done - begin));
+    fflush(stdout);
+    return computing;
+}
+
+static void prove_all(struct bench *b, const struct partition_key *k, const struct arguments *a)
+{
+    double seconds[MAX_RUNS];
+    printf("ms, the fill in s: from the producer's begin to READY; computing: from its start to the proof's bytes\n"
+           "%7s %8s %8s %8s %8s %8s %8s %8s %8s %8s %9s %9s\n", "fill", "uploaded", "upload", "ntt", "a", "b1", "l",
+           "b2", "h", "finish", "computing", "whole");
+    for (int i = 0; i < a->runs; i++)
+        seconds[i] = prove(b, k, a->seed + 100 + 2 * (uint64_t)i);
+    std::sort(seconds, seconds + a->runs);
+    printf("median of %d: %.3f s (%.3f to %.3f)%s\n", a->runs, seconds[a->runs / 2], seconds[0], seconds[a->runs - 1],
+           a->log == PARTITION_FULL_LOG ? "; wanted: 2.0 s, then 1.0" : "");
+}
+
+static void write_out(const struct bench *b, const struct partition *p, const char *prefix)
+{
+    char path[4096];
+    struct fmt_error err;
+    size_t bytes;
+    const uint8_t *w = (const uint8_t *)partition_feed_memory(b->feed, &bytes);     /* the slot begins with w */
+    snprintf(path, sizeof path, "%s.proof", prefix);
+    if (fmt_proof_write(path, krn_curve(p->curve), &b->proof, &err))
+        end("--out", err.text);
+    snprintf(path, sizeof path, "%s.public", prefix);
+    if (fmt_public_write(path, w + KRN_FR_BYTES, p->n_public, &err))
+        end("--out", err.text);
+}
+
+static void run(const struct arguments *a)
+{
+    struct bench b = {&krn_cuda_backend};
+    static struct partition p;
+    static struct partition_key k;
+    struct fmt_error err;
+    size_t slot;
+    if (partition_scaled(&p, a->curve, a->log, a->seed))
+        end("--log", "10 to 28 are possible");
+    printf("%s, domain 2^%u: %u constraints, %u public, %u variables, seed %llu\n", krn_curve(p.curve)->name, p.log_domain,
+           p.n_constraints, p.n_public, p.n_wires, (unsigned long long)p.seed);
+    double begin = now();
+    b.feed = partition_feed_open(&p, a->threads, &err);
+    if (!b.feed)
+        end("region", err.text);
+    const double populated = now() - begin;
+    load_key(&b, &p, a, &k);
+    void *memory = partition_feed_memory(b.feed, &slot);
+    begin = now();
+    if (b.gpu->host_register(b.device, memory, slot))
+        end("slot", "cannot be page-locked");
+    printf("region populated in %.2f s, page-locked in %.2f s\n", populated, now() - begin);
+    prove_all(&b, &k, a);
+    if (a->out)
+        write_out(&b, &p, a->out);
+    b.gpu->key_free(b.loaded);
+    b.gpu->host_unregister(b.device, memory, slot);
+    b.gpu->close(b.device);
+    partition_feed_close(b.feed);
+}
+
+/* 0, or -1 where an argument is not understood. */
+static int parse(struct arguments *a, int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"log", required_argument, NULL, 'l'},      {"curve", required_argument, NULL, 'c'},
+        {"seed", required_argument, NULL, 's'},     {"runs", required_argument, NULL, 'r'},
+        {"threads", required_argument, NULL, 't'},  {"trapdoor", required_argument, NULL, 'T'},
+        {"key", required_argument, NULL, 'k'},      {"out", required_argument, NULL, 'o'},
+        {NULL, 0, NULL, 0},
+    };
+    for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+        switch (option) {
+        case 'l': a->log = (uint32_t)strtoul(optarg, NULL, 10); break;
+        case 'c': a->curve = strcmp(optarg, "bn254") ? KRN_BLS12_381 : KRN_BN254; break;
+        case 's': a->seed = strtoull(optarg, NULL, 10); break;
+        case 'r': a->runs = std::min(std::max(atoi(optarg), 1), (int)MAX_RUNS); break;
+        case 't': a->threads = (unsigned)strtoul(optarg, NULL, 10); break;
+        case 'T': a->trapdoor = optarg; break;
+        case 'k': a->key = optarg; break;
+        case 'o': a->out = optarg; break;
+        default: return -1;
+        }
+    }
+    return optind == argc ? 0 : -1;
+}
+
+int main(int argc, char **argv)
+{
+    struct arguments a = {KRN_BLS12_381, 20, 1, 3, 0, NULL, NULL, NULL};
+    char err[KRN_ERR_TEXT] = "";
+    if (argc > 1 && strcmp(argv[1], "--produce") == 0)
+        return partition_feed_produce(argc - 2, argv + 2);
+    if (parse(&a, argc, argv))
+        return 2;
+    if (krn_cuda_backend.count(err) == 0) {
+        printf("%s\n", err);
+        return 77;
+    }
+    run(&a);
+    return 0;
+}
