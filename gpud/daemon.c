@@ -10,8 +10,10 @@
 #include <unistd.h>
 
 #include "gpud/log.h"
+#include "gpud/repair.h"
 #include "gpud/serve.h"
 #include "gpud/setup.h"
+#include "shm/guard.h"
 #include "shm/job.h"
 
 enum {
@@ -174,6 +176,16 @@ static int sleep_and_dispatch(struct gpud_daemon *d, uint32_t seen, uint64_t unt
     return 0;
 }
 
+/* What others may have written into the region, now and then. */
+static void look_for_harm(struct gpud_daemon *d) {
+    if (d->flags_lowered)
+        gpud_log("somebody raised the flag that tells workers to leave, %u times; this daemon does not stop, and lowered it",
+                 d->flags_lowered);
+    d->flags_lowered = 0;
+    gpud_repair_states(&d->region);
+    shm_job_sweep(&d->region, GPUD_MAX_ATTEMPTS, "no slot held it after any of its syntheses");
+}
+
 /* One turn: look at everything, then sleep. */
 static int turn(struct gpud_daemon *d, struct gpud_error *err) {
     uint32_t seen = shm_bell_read(&d->region.super->bell);      /* before the look: what comes after wakes us */
@@ -181,8 +193,13 @@ static int turn(struct gpud_daemon *d, struct gpud_error *err) {
     bool belt = now >= d->belt_ns;
     if (belt) {
         d->belt_ns = now + BELT_S * SECOND_NS;
-        shm_job_sweep(&d->region, GPUD_MAX_ATTEMPTS, "no slot held it after any of its syntheses");
+        look_for_harm(d);
     }
+    if (gpud_repair_is_lost(&d->region, d->options->instance, err)) {
+        gpud_serve_farewell(d);
+        return -1;
+    }
+    d->flags_lowered += gpud_repair_flag(&d->region);
     uint64_t workers_ns = gpud_workers_scan(&d->workers, belt);
     uint64_t waiting_ns = gpud_serve_waiting(d, now), stalled_ns = gpud_sock_expire(&d->sock, now);
     pass_on(d);
@@ -231,6 +248,7 @@ static void tear_down(struct gpud_daemon *d) {
     if (d->waiter) shm_waiter_close(d->waiter);
     gpud_work_close(&d->work);
     if (d->region.base) shm_region_close(&d->region);
+    shm_guard_remove();
     for (int i = 0; i < GPUD_MAX_CIRCUITS; i++) gpud_circuit_close(&d->circuits[i]);
     if (d->signals >= 0) close(d->signals);
 }

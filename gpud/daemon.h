@@ -41,6 +41,7 @@ struct gpud_daemon {
 
     uint64_t started_ns;
     bool ready, stopping;
+    uint32_t flags_lowered;     /* since the last look at everything: the region told workers to leave, and we did not */
     uint64_t belt_ns;           /* when to look at everything, whatever the signals said */
 };
 

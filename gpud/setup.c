@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "gpud/log.h"
+#include "gpud/repair.h"
 #include "gpud/result.h"
+#include "shm/guard.h"
 #include "shm/job.h"
 
 enum {
@@ -122,6 +124,11 @@ static void log_plan(const struct gpud_daemon *d) {
     }
 }
 
+static int guard(struct gpud_daemon *d, struct gpud_error *err) {
+    int rc = shm_guard_install(&d->region);
+    return rc ? gpud_fail(err, "cannot guard the region: %s", strerror(-rc)) : 0;
+}
+
 static int make_region(struct gpud_daemon *d, struct gpud_error *err) {
     const struct gpud_options *o = d->options;
     if (o->n_circuits == 0) return gpud_fail(err, "no circuit: at least one --circuit NAME=circuit.zkey is wanted");
@@ -146,6 +153,7 @@ static int make_region(struct gpud_daemon *d, struct gpud_error *err) {
     };
     struct shm_error why;
     if (shm_region_create(&d->region, &spec, &why)) return gpud_fail(err, "%s", why.text);
+    if (guard(d, err)) return -1;
     for (uint32_t i = 0; i < o->n_circuits; i++) write_entry(d, i, d->plan.class_of[i]);
     gpud_log("region /pinwheel-%s: %llu MiB, %llu MiB of it in 2 MiB pages", o->instance,
              (unsigned long long)d->region.bytes >> 20, (unsigned long long)d->region.huge_bytes >> 20);
@@ -244,12 +252,14 @@ static void fail_deadly_jobs(struct gpud_daemon *d) {
 
 static int take_over(struct gpud_daemon *d, struct gpud_error *err) {
     d->adopted = true;
+    if (guard(d, err)) return -1;
     if (open_catalogue(d, err)) return -1;
     if (gpud_result_bytes(most_publics(d)) > d->region.result_bytes)
         return gpud_fail(err, "/dev/shm/pinwheel-%s: its results are too small for its circuits; `pinwheel down` first",
                          d->options->instance);
     for (uint32_t i = 0; i < d->options->n_circuits; i++)
         if (merge_circuit(d, &d->options->circuits[i], err)) return -1;
+    gpud_repair_states(&d->region);
     fail_deadly_jobs(d);
     uint32_t ready = shm_slot_recover(&d->region);
     uint32_t back = shm_job_recover(&d->region);

@@ -87,6 +87,7 @@ static int start_helpers(struct krn_pool *p)
     sigset_t all, old;
     int err = 0;
     sigfillset(&all);
+    sigdelset(&all, SIGBUS);    /* a touch of a mapped file that was cut short: the program may have an answer to it */
     pthread_sigmask(SIG_SETMASK, &all, &old);
     for (unsigned i = 1; i < p->n && err == 0; i++) {
         struct helper *h = &p->helpers[i - 1];

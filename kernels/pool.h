@@ -15,7 +15,7 @@
 struct krn_pool;
 
 /* A pool of exactly `threads` threads, the caller's included (0: krn_cpus()). NULL with errno set where they cannot
- * be had. The new threads take no signals. */
+ * be had. The new threads take no signals but SIGBUS. */
 struct krn_pool *krn_pool_new(unsigned threads);
 void krn_pool_free(struct krn_pool *pool);
 unsigned krn_pool_threads(const struct krn_pool *pool);

@@ -35,7 +35,7 @@ static bool is_in(shm_ctl c, unsigned states) {
 static bool shm_job_move(struct shm_job *j, shm_ctl from, enum shm_job_state state, unsigned owner) {
     if (shm_ctl_state(from) >= SHM_JOB_STATES || !(allowed[shm_ctl_state(from)] >> state & 1))
         return false;
-    shm_ctl to = shm_ctl_make(state, owner, shm_ctl_gen(from) + (state == SHM_JOB_FILLING));
+    shm_ctl to = shm_ctl_make(state, owner, state == SHM_JOB_FILLING ? shm_ctl_next_gen(from) : shm_ctl_gen(from));
     if (SHM_MUTANT == SHM_MUTANT_NO_CAS) {
         bool same = shm_load_acq(&j->ctl) == from;
         if (same)
@@ -105,12 +105,19 @@ static uint64_t ended_ns(const struct shm_job *j) {
     return j->times.done_ns ? j->times.done_ns : j->times.submitted_ns;
 }
 
+/* A stray write may have left a generation whose ids are too large to be sent. Such a record stays as it is. */
+static bool can_name_next(const struct shm_region *r, shm_ctl c) {
+    return shm_ctl_gen(c) < (uint64_t)INT64_MAX / r->n_jobs - 1;
+}
+
 /* A record for a new job: see shm_job_add. n_jobs where there is none. */
 static uint32_t usable_record(struct shm_region *r, uint64_t now_ns, uint64_t keep_ns) {
     uint32_t fetched = r->n_jobs, old = r->n_jobs;
     for (uint32_t i = 0; i < r->n_jobs; i++) {
         const struct shm_job *j = &r->jobs[i];
         shm_ctl c = shm_load_acq(&j->ctl);      /* pairs with a worker's move to FAILED */
+        if (!can_name_next(r, c))
+            continue;
         if (shm_ctl_state(c) == SHM_JOB_FREE)
             return i;
         if (!is_in(c, TO(DONE) | TO(FAILED) | TO(CANCELLED)))
@@ -152,7 +159,7 @@ int shm_job_add(struct shm_region *r, const struct shm_job_new *new, uint64_t no
         shm_ctl c = shm_load_acq(&j->ctl);
         if (!shm_job_move(j, c, SHM_JOB_FILLING, SHM_NOBODY))                   /* model: job_fill */
             continue;
-        *ref = (struct shm_job_ref){i, shm_ctl_gen(c) + 1};
+        *ref = (struct shm_job_ref){i, shm_ctl_next_gen(c)};
         write_record(r, *ref, new, now_ns);
         return move_ref(r, *ref, TO(FILLING), SHM_NOBODY, SHM_JOB_QUEUED, SHM_NOBODY);  /* model: job_queue */
     }
@@ -382,6 +389,16 @@ uint32_t shm_job_recover(struct shm_region *r) {
     for (uint32_t i = 0; i < r->n_jobs; i++)
         n += recover_one(r, i);
     return n;
+}
+
+bool shm_job_repair(struct shm_region *r, uint32_t *index, shm_ctl *was) {
+    for (*index = 0; *index < r->n_jobs; ++*index) {
+        shm_ctl c = *was = shm_load_acq(&r->jobs[*index].ctl);
+        if (shm_ctl_state(c) >= SHM_JOB_STATES &&
+            shm_cas(&r->jobs[*index].ctl, &c, shm_ctl_make(SHM_JOB_FREE, SHM_NOBODY, shm_ctl_next_gen(c))))
+            return true;
+    }
+    return false;
 }
 
 /* ---- looking ---- */

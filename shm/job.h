@@ -31,6 +31,8 @@ struct shm_job_new {
     const char *witness;
 };
 
+/* Generations begin where the clock stood when the region was made (region.c), so an id of a region that is gone, by a
+ * reboot or `down`, is no id of the next one. Ids are positive and have at most 63 bits. */
 uint64_t shm_job_id(const struct shm_region *r, struct shm_job_ref ref);
 /* 0, or -ENOENT where the id's record is of another generation by now (or never was). */
 int shm_job_find(struct shm_region *r, uint64_t id, struct shm_job_ref *ref);
@@ -93,6 +95,9 @@ uint32_t shm_job_disown(struct shm_region *r, uint32_t peer, const char *why);
 /* After adopting and shm_slot_recover, before any reaping: PROVING jobs whose slot is READY -> SYNTHESIS (the slot will be
  * taken again), other PROVING and orphans (see shm_job_sweep) -> QUEUED, FILLING -> FREE. Returns how many went back. */
 uint32_t shm_job_recover(struct shm_region *r);
+
+/* As shm_slot_repair: one record in a state that does not exist becomes FREE, of a new generation. */
+bool shm_job_repair(struct shm_region *r, uint32_t *index, shm_ctl *was);
 
 enum shm_job_state shm_job_state(struct shm_region *r, struct shm_job_ref ref);     /* FREE where stale */
 void shm_job_count(struct shm_region *r, uint32_t counts[SHM_JOB_STATES]);

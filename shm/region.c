@@ -19,6 +19,7 @@
 #include "shm/host.h"
 #include "shm/lock.h"
 #include "shm/mix.h"
+#include "shm/slot.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -527,9 +528,20 @@ static void write_slots(struct shm_region *r, const struct shm_spec *spec) {
                 s->bytes = round_up(spec->classes[class].bytes, SHM_PAGE);
                 s->node = spec_binds(spec) ? (uint32_t)spec->nodes[k] : SHM_ANY_NODE;
                 s->klass = class;
-                shm_store_lax(&s->ctl, (shm_ctl)SHM_NOBODY << 4);       /* FREE, generation 0 */
+                shm_store_lax(&s->ctl, shm_ctl_make(SHM_SLOT_FREE, SHM_NOBODY, 0));
                 at += s->bytes;
             }
+}
+
+/* Jobs' generations count from the clock, in milliseconds, so that no id of an earlier region is one of this one's: no
+ * record is used as often as once in a millisecond. Ids stay below 2^53, which every reader of JSON keeps whole, with up
+ * to 4,096 jobs. */
+static void write_jobs(struct shm_region *r) {
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    uint64_t gen = (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+    for (uint32_t i = 0; i < r->n_jobs; i++)
+        shm_store_lax(&r->jobs[i].ctl, shm_ctl_make(SHM_JOB_FREE, SHM_NOBODY, gen));
 }
 
 /* All that the file needs before its magic. */
@@ -550,6 +562,7 @@ static int build(struct shm_region *r, int fd, const struct shm_spec *spec, cons
         return shm_error_set(err, ENOSPC, "/dev/shm%s: populating its tables: %s", name, strerror(errno));
     memcpy(r->super, &s, sizeof s);                     /* its magic is still 0 */
     write_slots(r, spec);
+    write_jobs(r);
     if (copy_geometry(r, name, err) != 0)
         return -1;
     if (!spec->small_pages)                             /* heard only by a tmpfs mounted with huge=advise */

@@ -6,6 +6,7 @@
 #include "shm/atomic.h"
 #include "shm/mix.h"
 #include "shm/mutant.h"
+#include "shm/peer.h"
 
 /* ---- the one transition function ---- */
 
@@ -33,7 +34,7 @@ static bool is_in(shm_ctl c, unsigned states) {
 static bool shm_slot_move(struct shm_slot_line *s, shm_ctl from, enum shm_slot_state state, unsigned owner) {
     if (shm_ctl_state(from) >= SHM_SLOT_STATES || !(allowed[shm_ctl_state(from)] >> state & 1))
         return false;
-    shm_ctl to = shm_ctl_make(state, owner, shm_ctl_gen(from) + (state == SHM_SLOT_CLAIMED));
+    shm_ctl to = shm_ctl_make(state, owner, state == SHM_SLOT_CLAIMED ? shm_ctl_next_gen(from) : shm_ctl_gen(from));
     if (SHM_MUTANT == SHM_MUTANT_NO_CAS) {
         bool same = shm_load_acq(&s->ctl) == from;
         if (same)
@@ -127,7 +128,7 @@ static bool claim(struct shm_region *r, uint32_t slot, uint32_t peer, shm_ctl fr
     bool two_step = SHM_MUTANT == SHM_MUTANT_TWO_STEP;
     if (!shm_slot_move(s, from, SHM_SLOT_CLAIMED, two_step ? SHM_NOBODY : peer))        /* model: claim */
         return false;
-    *ref = (struct shm_slot_ref){slot, shm_ctl_gen(from) + 1};
+    *ref = (struct shm_slot_ref){slot, shm_ctl_next_gen(from)};
     if (two_step)
         shm_store_rel(&s->ctl, shm_ctl_make(SHM_SLOT_CLAIMED, peer, ref->gen));
     return true;
@@ -307,6 +308,31 @@ uint32_t shm_slot_recover(struct shm_region *r) {
         recover_one(r, i);
     shm_slot_count(r, counts);
     return counts[SHM_SLOT_READY];
+}
+
+/* A claim comes after its owner's entry is LIVE, and every way to free an entry frees its slots before. */
+static bool is_impossible(struct shm_region *r, shm_ctl c) {
+    unsigned owner = shm_ctl_owner(c);
+    if (shm_ctl_state(c) >= SHM_SLOT_STATES)
+        return true;
+    if (!is_in(c, TO(CLAIMED) | TO(FILLING)))
+        return false;
+    return owner >= r->n_peers || (shm_peer_look(r, owner, NULL) == SHM_PEER_FREE && shm_peer_lives(r, owner) == 0);
+}
+
+bool shm_slot_repair(struct shm_region *r, uint32_t *slot, shm_ctl *was) {
+    for (*slot = 0; *slot < r->n_slots; ++*slot) {
+        struct shm_slot_line *s = &r->slots[*slot];
+        shm_ctl c = *was = shm_load_acq(&s->ctl);
+        shm_ctl wiping = shm_ctl_make(SHM_SLOT_WIPING, SHM_NOBODY, shm_ctl_next_gen(c));
+        if (is_impossible(r, c) && shm_cas(&s->ctl, &c, wiping)) {      /* no move of the table leads out of there */
+            if (r->wipe)
+                wipe(r, *slot);
+            shm_slot_move(s, wiping, SHM_SLOT_FREE, SHM_NOBODY);
+            return true;
+        }
+    }
+    return false;
 }
 
 static bool slot_holds(struct shm_region *r, uint32_t slot, uint64_t job, uint64_t *gen) {

@@ -29,6 +29,8 @@ static inline shm_ctl shm_ctl_make(unsigned state, unsigned owner, uint64_t gen)
 static inline unsigned shm_ctl_state(shm_ctl c) { return (unsigned)(c & 0xf); }
 static inline unsigned shm_ctl_owner(shm_ctl c) { return (unsigned)(c >> 4) & 0xfff; }
 static inline uint64_t shm_ctl_gen(shm_ctl c) { return c >> 16; }
+/* The next generation: after the last of 48 bits comes 0. */
+static inline uint64_t shm_ctl_next_gen(shm_ctl c) { return (shm_ctl_gen(c) + 1) & (UINT64_MAX >> 16); }
 
 /* ---- worker ---- */
 
@@ -62,6 +64,10 @@ uint32_t shm_slot_reap(struct shm_region *r, uint32_t peer);
 /* After adopting, before anything else: UPLOADING | UPLOADED become READY, QUARANTINE and WIPING become FREE.
  * Returns how many slots are READY then. */
 uint32_t shm_slot_recover(struct shm_region *r);
+/* One slot whose control word nobody can have written by the rules, if there is any: a state that does not exist, or a claim
+ * of an entry of the peer table that nobody has. It becomes FREE, of a new generation (wiped first if asked). False: none.
+ * Needed after stray or hostile writes only; may be called at any time. */
+bool shm_slot_repair(struct shm_region *r, uint32_t *slot, shm_ctl *was);
 /* Whether a slot in READY, UPLOADING or UPLOADED holds this job. */
 bool shm_slot_holds(struct shm_region *r, uint64_t job, struct shm_slot_ref *ref);
 

@@ -146,7 +146,7 @@ static bool find_work(struct synth_producer *p, synth_want *want, void *ctx, str
 
 static bool region_gone(const struct synth_producer *p) {
     struct stat st;
-    return fstat(p->region.fd, &st) || st.st_nlink == 0;
+    return fstat(p->region.fd, &st) || st.st_nlink == 0 || (uint64_t)st.st_size < p->region.bytes;
 }
 
 bool synth_producer_stopping(const struct synth_producer *p) {

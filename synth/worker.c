@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "shm/guard.h"
+
 struct worker {
     struct synth_producer producer;
     const struct synth_worker_options *options;
@@ -70,6 +72,7 @@ int synth_worker_run(const struct synth_worker_options *o, struct fmt_error *err
     struct worker w = {.options = o};
     struct synth_work work;
     if (synth_producer_join(&w.producer, &o->producer, err)) return -1;
+    shm_guard_install(&w.producer.region);      /* without it a region that is cut ends us by SIGBUS, nothing else */
     uint32_t n_circuits = w.producer.region.n_circuits;
     w.circuits = calloc(n_circuits, sizeof *w.circuits);
     if (!w.circuits) {
@@ -78,6 +81,7 @@ int synth_worker_run(const struct synth_worker_options *o, struct fmt_error *err
     }
     while (synth_producer_next(&w.producer, has_witness, NULL, -1, &work) == SYNTH_GOT_WORK) do_work(&w, &work);
     synth_producer_leave(&w.producer);
+    shm_guard_remove();
     for (uint32_t i = 0; i < n_circuits; i++) synth_circuit_close(&w.circuits[i]);
     free(w.circuits);
     return 0;

@@ -90,6 +90,67 @@ refused 1 'not the one that was verified|circuit [0-9]+, which is not' "$pinwhee
 "$pinwheel" wait "$good" "$tmp/good.proof" "$tmp/good.public" || fail "a good result of an earlier daemon is withheld"
 verify+=("$(vk $name)" "$tmp/good.proof" "$tmp/good.public")
 
+echo "states that cannot be, under a daemon that lives, and for the next one"
+all_sane() {
+    local region
+    region=$("$pinwheel" region)
+    ! grep -qE '^(slot|job) [0-9]* (\?|CLAIMED|FILLING) ' <<<"$region"
+}
+"${hostile[@]}" states "$seed" 3 >"$tmp/hostile"
+until_true 20 all_sane
+good_job "after states that cannot be"
+grep -qE 'slot [0-9]+: control word [0-9a-f]{16} cannot be' "$log" || fail "the log does not name the slots"
+grep -qE 'job record [0-9]+: control word [0-9a-f]{16} cannot be' "$log" || fail "the log does not name the job records"
+daemon=$(daemon_pid)
+kill -STOP "$daemon"
+"${hostile[@]}" states "$seed" 3 >"$tmp/hostile"
+: >"$log"
+before=$daemon
+kill -KILL "$daemon"
+until_true 60 back
+until_true 20 all_sane
+grep -q 'cannot be' "$log" || fail "the next daemon does not say what it found"
+good_job "after a restart on states that cannot be"
+stop_clean "states that cannot be"
+
+echo "the flag that tells workers to leave"
+up
+daemon=$(daemon_pid)
+"${hostile[@]}" flag "$seed" 500 >"$tmp/hostile"
+unharmed "the flag" "$daemon"
+good_job "after the flag"
+lowered() { grep -q 'raised the flag that tells workers to leave' "$log"; }
+until_true 20 lowered
+[[ $(daemon_pid) == "$daemon" ]] || fail "the flag: another daemon"
+
+# cut KIB WHERE: jobs wait while the region is cut short; clients are told, and a new region serves
+cut() {
+    local id waiting status=0 worker
+    echo "a region that is cut short $2"
+    before=$(daemon_pid)
+    for worker in $(worker_pids); do kill -STOP "$worker"; done
+    id=$("$pinwheel" submit $name "$(wtns $name)")
+    timeout 60 "$pinwheel" wait "$id" "$tmp/none.proof" "$tmp/none.public" 2>"$tmp/waiting" &
+    waiting=$!
+    is_waited() { [[ $("$pinwheel" status --json) == *'"clients_waiting": 1'* ]]; }
+    until_true 20 is_waited
+    for worker in $(worker_pids); do kill -CONT "$worker"; done
+    "${hostile[@]}" cut "$seed" "$1" >"$tmp/hostile"
+    until_true 60 back
+    wait $waiting || status=$?
+    [[ $status != 0 && $status != 124 ]] || [[ -e $tmp/none.proof ]] || fail "$2: the client that waited: status $status"
+    ! grep -qE 'status (134|135|139)' "$log" || fail "$2: the daemon died of a signal: $(grep 'ended with status' "$log")"
+    good_job "after the cut"
+    refused 1 "job $id is not known" "$pinwheel" wait "$id" "$tmp/none.proof" "$tmp/none.public"
+    two_new() { (($(worker_pids | wc -l) == 2)); }
+    until_true 20 two_new
+}
+cut 0 "to nothing"
+grep -q "was cut short: .*are left of" "$log" || fail "the log does not say that the region was cut"
+cut $(($(stat -c %s "/dev/shm/pinwheel-$PINWHEEL_INSTANCE") / 1024 - 2048)) "in its last slot"
+stop_clean "the cut"
+up
+
 echo "a superblock of garbage: who has mapped the region goes on, nobody opens it any more, down removes it"
 daemon=$(daemon_pid)
 "${hostile[@]}" super "$seed" 50 >"$tmp/hostile"

@@ -93,7 +93,11 @@ static void look_and_reap(void) {
 }
 
 static void recover(void) {
-    uint32_t slots[SHM_SLOT_STATES], jobs[SHM_JOB_STATES];
+    uint32_t slots[SHM_SLOT_STATES], jobs[SHM_JOB_STATES], index, repaired = 0;
+    shm_ctl was;
+    while (shm_slot_repair(&r, &index, &was) || shm_job_repair(&r, &index, &was))
+        repaired++;
+    check(repaired <= SLOTS + JOBS, "repaired %u times", repaired);
     shm_slot_recover(&r);
     shm_job_recover(&r);
     look_and_reap();
@@ -101,6 +105,14 @@ static void recover(void) {
     shm_job_count(&r, jobs);
     check(slots[SHM_SLOT_UPLOADING] + slots[SHM_SLOT_UPLOADED] + slots[SHM_SLOT_QUARANTINE] + slots[SHM_SLOT_WIPING] == 0,
           "after recovery slots are still the daemon's");
+    uint32_t n_slots = 0, n_jobs = 0;
+    for (int i = 0; i < SHM_SLOT_STATES; i++)
+        n_slots += slots[i];
+    for (int i = 0; i < SHM_JOB_STATES; i++)
+        n_jobs += jobs[i];
+    check(n_slots == SLOTS && n_jobs == JOBS, "after recovery %u of %u slots and %u of %u jobs are in a state that exists", n_slots,
+          SLOTS, n_jobs, JOBS);
+    check(slots[SHM_SLOT_CLAIMED] + slots[SHM_SLOT_FILLING] == 0, "claimed by nobody");
     check(jobs[SHM_JOB_FILLING] + jobs[SHM_JOB_PROVING] + jobs[SHM_JOB_FAILING] == 0, "jobs after recovery");
 }
 

@@ -247,9 +247,70 @@ static void check_recover(void) {
           shm_job_state(&r, done) == SHM_JOB_QUEUED && shm_job_state(&r, working) == SHM_JOB_SYNTHESIS &&
           shm_job_state(&r, half) == SHM_JOB_QUEUED, "orphans after recovery");
     all_free();
-    put(0, (enum shm_job_state)15, 2);          /* nonsense is left alone */
+    put(0, (enum shm_job_state)15, 2);          /* nonsense is for shm_job_repair */
     check(shm_job_recover(&r) == 0 && shm_job_sweep(&r, 3, "") == 0, "nonsense");
     all_free();
+}
+
+static void check_repair(void) {
+    uint32_t index;
+    shm_ctl was;
+    for (unsigned s = 0; s < 16; s++) {
+        struct shm_job_ref ref = put(1, (enum shm_job_state)s, 2), found;
+        bool bad = s >= SHM_JOB_STATES;
+        check(shm_job_repair(&r, &index, &was) == bad && (int)state_at(1) == (bad ? (int)SHM_JOB_FREE : (int)s),
+              "repair of state %u: %u", s, state_at(1));
+        if (bad)
+            check(index == 1 && shm_ctl_state(was) == s && shm_job_find(&r, shm_job_id(&r, ref), &found) == -ENOENT,
+                  "the id of before");
+        check(!shm_job_repair(&r, &index, &was), "repaired twice");
+    }
+    all_free();
+}
+
+/* The largest ids that can be sent are still made and found; a record beyond them is not used, another one is. */
+static void check_largest(void) {
+    uint64_t last = (uint64_t)INT64_MAX / r.n_jobs - 1;
+    struct shm_job_ref ref, found;
+    for (uint32_t i = 0; i < r.n_jobs; i++)
+        shm_store_rel(&r.jobs[i].ctl, shm_ctl_make(SHM_JOB_FREE, SHM_NOBODY, UINT64_MAX >> 16));
+    check(last > UINT64_MAX >> 16 || add(1, 1, 0, &ref) == -EAGAIN, "a job whose id cannot be sent");
+    uint64_t wrapped = UINT64_MAX >> 16 < last ? UINT64_MAX >> 16 : last - 1;
+    shm_store_rel(&r.jobs[2].ctl, shm_ctl_make(SHM_JOB_FREE, SHM_NOBODY, wrapped));
+    check(add(1, 1, 0, &ref) == 0 && shm_job_find(&r, shm_job_id(&r, ref), &found) == 0 && found.index == ref.index &&
+          found.gen == ref.gen && shm_job_id(&r, ref) <= INT64_MAX, "the last id: %llu", (unsigned long long)shm_job_id(&r, ref));
+    check(shm_job_take(&r, ref, 1) == 0 && shm_job_return(&r, ref, 1) == 0 && shm_job_cancel(&r, ref) == 0, "its life");
+    for (uint64_t id = UINT64_MAX; id > UINT64_MAX - 9; id--)
+        check(shm_job_find(&r, id, &found) == -ENOENT, "id %llu", (unsigned long long)id);
+    all_free();
+}
+
+/* A region that is gone and one made after it: no id of the one is an id of the other. */
+static void check_next_region(void) {
+    enum { JOBS = 70 };
+    uint64_t ids[JOBS];
+    struct shm_region a, b;
+    struct shm_job_ref ref, found;
+    world_create(&a, "job3", (struct world_size){1, 4, 1, false});
+    for (int i = 0; i < JOBS; i++) {
+        const struct shm_job_new job = {.witness = "/w"};
+        check(shm_job_add(&a, &job, (uint64_t)i + 2, 0, &ref) == 0 && shm_job_cancel(&a, ref) == 0, "job %d", i);
+        shm_store_lax(&a.jobs[ref.index].fetched, 1);
+        ids[i] = shm_job_id(&a, ref);
+        check(ids[i] < 1ull << 53, "id %llu is too large for a double", (unsigned long long)ids[i]);
+    }
+    world_remove();
+    shm_region_close(&a);
+    nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);   /* more than the 18 uses of a record, at one a millisecond */
+    world_create(&b, "job3", (struct world_size){1, 4, 1, false});
+    for (int i = 0; i < 4; i++) {
+        const struct shm_job_new job = {.witness = "/w"};
+        check(shm_job_add(&b, &job, 1, 0, &ref) == 0, "job %d", i);
+    }
+    for (int i = 0; i < JOBS; i++)
+        check(shm_job_find(&b, ids[i], &found) == -ENOENT, "job %llu of a region that is gone", (unsigned long long)ids[i]);
+    world_remove();
+    shm_region_close(&b);
 }
 
 int main(void) {
@@ -262,7 +323,10 @@ int main(void) {
     check_sweep();
     check_settle_and_retry();
     check_recover();
+    check_repair();
+    check_largest();
     world_remove();
     shm_region_close(&r);
+    check_next_region();
     return finish("jobs: every move from every state");
 }

@@ -190,10 +190,59 @@ static void check_recover(void) {
     check(state_of(0) == SHM_SLOT_READY && state_of(1) == SHM_SLOT_READY && state_of(2) == SHM_SLOT_FREE &&
           state_of(3) == SHM_SLOT_FILLING, "states after recovery");
     put(0, SHM_SLOT_WIPING, SHM_NOBODY);
-    put(1, (enum shm_slot_state)15, 3);         /* no state at all: left alone, and no endless loop */
+    put(1, (enum shm_slot_state)15, 3);         /* no state at all: for shm_slot_repair, and no endless loop here */
     shm_slot_recover(&r);
     check(state_of(0) == SHM_SLOT_FREE && (int)state_of(1) == 15, "WIPING and nonsense after recovery");
     check(shm_slot_release(&r, (struct shm_slot_ref){1, gen_of(1)}) == -ESTALE, "release of nonsense");
+    all_free();
+}
+
+/* Repaired is what nobody can have written by the rules, and nothing else; old references stay stale. */
+static void check_repair(void) {
+    uint32_t slot;
+    shm_ctl was;
+    int peer = shm_peer_join(&r, 0, 0);
+    for (unsigned s = 0; s < 16; s++)
+        for (unsigned owner = 0; owner < 4; owner++) {          /* peers: the one that joined, a free entry, none such, nobody */
+            unsigned owners[] = {(unsigned)peer, 1, r.n_peers, SHM_NOBODY};
+            bool claimed = s == SHM_SLOT_CLAIMED || s == SHM_SLOT_FILLING;
+            bool bad = s >= SHM_SLOT_STATES || (claimed && owner > 0);
+            struct shm_slot_ref ref = put(2, (enum shm_slot_state)s, owners[owner]);
+            bool found = shm_slot_repair(&r, &slot, &was);
+            check(found == bad && (int)state_of(2) == (bad ? (int)SHM_SLOT_FREE : (int)s), "repair of state %u, owner %x: %d", s,
+                  owners[owner], found);
+            if (bad)
+                check(slot == 2 && shm_ctl_state(was) == s && shm_slot_abandon(&r, owners[owner], ref) == -ESTALE &&
+                      gen_of(2) == ref.gen + 1, "the reference of before");
+            check(!shm_slot_repair(&r, &slot, &was), "repaired twice");
+        }
+    shm_peer_leave(&r, (uint32_t)peer);
+    r.wipe = true;
+    memset(shm_region_payload(&r, 0), 0xaa, r.slot_bytes[0]);
+    put(0, SHM_SLOT_FILLING, 1);
+    check(shm_slot_repair(&r, &slot, &was) && shm_region_payload(&r, 0)[77] == 0, "repaired and not wiped");
+    r.wipe = false;
+    all_free();
+}
+
+/* After the last generation of 48 bits comes 0: moves go on, and references of before are stale. */
+static void check_wrap(void) {
+    const uint64_t last = UINT64_MAX >> 16;
+    struct shm_slot_ref ref, taken;
+    struct shm_slot_desc desc = {.job = 3};
+    for (int i = -2; i <= 1; i++) {
+        uint64_t gen = (last + (uint64_t)i) & last, want = (gen + 1) & last;
+        for (uint32_t s = 0; s < r.n_slots; s++)
+            shm_store_rel(&r.slots[s].ctl, shm_ctl_make(SHM_SLOT_FREE, SHM_NOBODY, gen));
+        check(shm_slot_claim(&r, 0, 0, 1, &ref) == 0 && ref.gen == want && gen_of(ref.index) == want, "claim after %llx: %llx",
+              (unsigned long long)gen, (unsigned long long)ref.gen);
+        const struct shm_slot_ref old = {ref.index, gen};
+        check(shm_slot_fill(&r, 0, old) == -ESTALE && shm_slot_fill(&r, 0, ref) == 0 &&
+              shm_slot_commit(&r, 0, old, &desc) == -ESTALE && shm_slot_commit(&r, 0, ref, &desc) == 0 &&
+              shm_slot_take(&r, NULL, NULL, &taken, &desc) == 0 && taken.gen == want && desc.job == 3 &&
+              shm_slot_uploaded(&r, taken) == 0 && shm_slot_release(&r, old) == -ESTALE && shm_slot_release(&r, taken) == 0,
+              "a life after generation %llx", (unsigned long long)gen);
+    }
     all_free();
 }
 
@@ -252,6 +301,8 @@ int main(void) {
     check_reap();
     check_recover();
     check_wiped();
+    check_repair();
+    check_wrap();
     world_remove();
     shm_region_close(&r);
     check_nodes_and_classes();

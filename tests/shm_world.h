@@ -227,6 +227,10 @@ static inline uint32_t daemon_reap(struct shm_region *r) {
 
 /* What a daemon does first on a region that it adopted. */
 static inline void daemon_recover(struct shm_region *r) {
+    uint32_t index = 0;
+    shm_ctl was = 0;
+    check(!shm_slot_repair(r, &index, &was) && !shm_job_repair(r, &index, &was), "impossible: record %u, %016llx", index,
+          (unsigned long long)was);
     shm_slot_recover(r);
     shm_job_recover(r);
     daemon_reap(r);

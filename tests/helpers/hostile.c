@@ -4,6 +4,9 @@
  *   hostile INSTANCE storm SEED MS       writes all the time, for so long
  *   hostile INSTANCE results SEED MS     only the results of jobs and their records, while proofs are made
  *   hostile INSTANCE payloads SEED MS    only witnesses and vectors
+ *   hostile INSTANCE states SEED N       N times, in every slot and job record: states and owners that cannot be
+ *   hostile INSTANCE flag SEED MS        tells workers to leave, for so long
+ *   hostile INSTANCE cut SEED KIB        cuts the region to so many KiB
  *   hostile INSTANCE super SEED N        the superblock too: nobody can use the region afterwards
  *
  * It never writes a pid of a process that it does not own into an entry: service and command may kill what stands there.
@@ -151,6 +154,20 @@ static void write_for(uint64_t ms, void (*hurt)(void)) {
     }
 }
 
+/* States that do not exist; slots that are claimed by entries that are free or do not exist. */
+static void write_impossible(void) {
+    for (uint32_t i = 0; i < r.n_slots; i++) {
+        unsigned to = below(2) ? SHM_SLOT_STATES + below(16 - SHM_SLOT_STATES) : SHM_SLOT_CLAIMED + below(2);
+        put(&r.slots[i].ctl, shm_ctl_make(to, below(2) ? r.n_peers - 1 : r.n_peers + below(9), below(2) ? nasty() : below(9)));
+    }
+    for (uint32_t i = 0; i < r.n_jobs; i++)
+        put(&r.jobs[i].ctl, shm_ctl_make(SHM_JOB_STATES + below(16 - SHM_JOB_STATES), below(0x1000), below(2) ? 5 : nasty() >> 17));
+}
+
+static void raise_flag(void) {
+    atomic_store(&r.super->stopping, 1 + below(9));
+}
+
 int main(int argc, char **argv) {
     struct shm_error err;
     if (argc != 5) return 2;
@@ -176,6 +193,12 @@ int main(int argc, char **argv) {
         write_for(n, hurt_record_of_result);
     else if (!strcmp(mode, "payloads"))
         write_for(n, hurt_payload);
+    else if (!strcmp(mode, "states"))
+        for (uint64_t i = 0; i < n; i++) write_impossible();
+    else if (!strcmp(mode, "flag"))
+        write_for(n, raise_flag);
+    else if (!strcmp(mode, "cut"))
+        return ftruncate(r.fd, (off_t)n * 1024) != 0;
     else if (!strcmp(mode, "super"))
         for (uint64_t i = 0; i < n; i++) hurt_geometry();
     else
