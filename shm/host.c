@@ -1,6 +1,7 @@
 #include "shm/host.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <numaif.h>
 #include <sched.h>
 #include <stdio.h>
@@ -8,6 +9,7 @@
 #include <string.h>
 #include <sys/statvfs.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "shm/text.h"
 
@@ -128,6 +130,15 @@ uint64_t shm_host_budget(const char **why) {
             least = i;
     *why = bounds[least].name;
     return bounds[least].bytes;
+}
+
+void shm_host_first_to_go(void) {
+    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    ssize_t n = write(fd, "1000", 4);
+    (void)n;            /* without it the largest goes first, nothing else */
+    close(fd);
 }
 
 /* ---- identity and time ---- */

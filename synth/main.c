@@ -65,7 +65,10 @@ static int parse(struct synth_worker_options *o, int argc, char **argv) {
             o->threads = (unsigned)v;
             break;
         case 'b': good = bell_of(optarg, &o->producer.bell); break;
-        case 'T': o->stop_file = getenv("PINWHEEL_TEST_STOP"); break;
+        case 'T':
+            o->stop_file = getenv("PINWHEEL_TEST_STOP");
+            o->eat_file = getenv("PINWHEEL_TEST_EAT");
+            break;
         case 'h': fputs(help, stdout); return 1;
         default: good = false;
         }
@@ -79,6 +82,7 @@ int main(int argc, char **argv) {
     struct fmt_error err;
     int rc = parse(&o, argc, argv);
     if (rc) return rc > 0 ? 0 : usage(argv[optind - 1]);
+    shm_host_first_to_go();
     shm_secret_process();
     shm_host_pin((int)o.producer.node);     /* without it memory is farther away, nothing else */
     if (synth_worker_run(&o, &err) == 0) return 0;

@@ -46,14 +46,26 @@ static const struct synth_circuit *fill(struct worker *w, const struct synth_wor
     return synth_circuit_fill(c, work->view.witness, work->payload, w->options->threads, err) ? NULL : c;
 }
 
-static void stop_for_test(const struct worker *w) {
+/* More than a test allows, and not so much that a limit that does not hold harms the machine. */
+enum { EAT_MIB = 1024 };
+
+static void eat_memory(void) {
+    for (int i = 0; i < EAT_MIB; i++) {
+        char *p = malloc(1 << 20);
+        for (size_t k = 0; p && k < 1 << 20; k += 1024) ((volatile char *)p)[k] = 1;
+    }
+    abort();
+}
+
+static void hooks_for_test(const struct worker *w) {
     if (w->options->stop_file && unlink(w->options->stop_file) == 0) raise(SIGSTOP);
+    if (w->options->eat_file && unlink(w->options->eat_file) == 0) eat_memory();
 }
 
 static void do_work(struct worker *w, struct synth_work *work) {
     struct fmt_error err;
     const struct synth_circuit *c = fill(w, work, &err);
-    stop_for_test(w);
+    hooks_for_test(w);
     if (!c) {
         synth_producer_fail(&w->producer, work, err.text);
         return;

@@ -13,6 +13,7 @@ struct synth_worker_options {
     /* Test hook, NULL in normal use. A worker that finds this file when it has filled a slot takes the file away and
      * stops itself (SIGSTOP) before it commits. */
     const char *stop_file;
+    const char *eat_file;       /* the same, but it takes memory until it is killed (after 1 GiB it aborts) */
 };
 
 /* Joins and works until the service stops or its region is gone. 0, or -1 with err where it could not join. */
