@@ -1,6 +1,7 @@
 #include "gpud/keys.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "gpud/log.h"
@@ -94,6 +95,15 @@ static int load_once(struct gpud_keys *k, uint32_t circuit, struct gpud_error *e
     return rc;
 }
 
+static void log_load(const struct gpud_keys *k, uint32_t circuit, uint64_t ns) {
+    char use[80] = "";
+    if (k->view.room != UINT64_MAX)
+        snprintf(use, sizeof use, ", %.1f MiB; %.1f of %.1f MiB for keys are used", mib(k->keys[circuit].bytes),
+                 mib(k->view.used), mib(k->view.room));
+    gpud_log("device %d: key of %s ready, %.3f s, %s%s", k->index, circuit_of(k, circuit)->spec.name,
+             1e-9 * (double)ns, k->view.form[circuit], use);
+}
+
 static int load(struct gpud_keys *k, uint32_t circuit, struct gpud_error *err) {
     struct gpud_key *key = &k->keys[circuit];
     uint64_t start = shm_host_now_ns();
@@ -108,9 +118,7 @@ static int load(struct gpud_keys *k, uint32_t circuit, struct gpud_error *err) {
     key->loads++;
     k->view.loads++;
     k->view.used += key->bytes;
-    gpud_log("device %d: key of %s ready, %.3f s, %.1f MiB, %s; %.1f of %.1f MiB for keys are used", k->index,
-             circuit_of(k, circuit)->spec.name, 1e-9 * (double)ns, mib(key->bytes), k->view.form[circuit],
-             mib(k->view.used), mib(k->view.room));
+    log_load(k, circuit, ns);
     return 0;
 }
 
