@@ -46,11 +46,17 @@ static uint32_t most_publics(const struct gpud_work *w) {
     return most;
 }
 
-/* This thread, and those that it starts, go to the CPUs of the device's node; an upload crosses no other node then. */
+static bool has_slots(const struct shm_region *r, int node) {
+    for (uint32_t i = 0; i < r->n_slots; i++)
+        if (r->slot_node[i] == (uint32_t)node) return true;
+    return false;
+}
+
+/* This thread, and those that it starts, go to the CPUs of the device's node. Where no slots lie there all are alike. */
 static void pin(struct gpud_device *d) {
     const struct krn_backend *backend = d->work->backend;
     int node = backend->node ? backend->node(d->index) : -1;
-    atomic_store(&d->work->shown[d->index].node, node);
+    atomic_store(&d->work->shown[d->index].node, has_slots(d->work->region, node) ? node : -1);
     if (node < 0) return;
     int rc = shm_host_pin(node);
     gpud_log("device %d: on node %d%s%s", d->index, node, rc ? ", to whose CPUs its thread cannot go: " : "",
