@@ -101,7 +101,7 @@ fuzz: deps                  ## long fuzzing of the parsers (FUZZ_SECONDS per tar
 	@$(MAKE) --no-print-directory -j$$(nproc) $(FUZZERS)
 	@tests/fuzz/run $${FUZZ_SECONDS:-300}
 
-test-numa:                  ## shm/ in guests with several NUMA nodes under two kernels (fetches them and QEMU, installs nothing)
+test-numa: programs         ## shm/ in guests with several NUMA nodes under two kernels (fetches them and QEMU, installs nothing)
 	@bash tests/numa_test.sh
 
 soak: programs              ## a service whose workers and daemon are killed at random (SOAK_SECONDS, default 600)

@@ -30,10 +30,13 @@ bool gpud_repair_flag(struct shm_region *r) {
 bool gpud_repair_is_lost(struct shm_region *r, const char *instance, struct gpud_error *err) {
     struct shm_error ignored;
     struct stat st;
-    if (!shm_guard_is_cut(r)) return false;
-    long long left = fstat(r->fd, &st) == 0 ? (long long)st.st_size : -1;
-    gpud_fail(err, "/dev/shm/pinwheel-%s was cut short: %lld bytes are left of %llu; it is removed, its jobs are lost", instance,
-              left, (unsigned long long)r->bytes);
-    shm_region_unlink(instance, &ignored);
+    bool known = fstat(r->fd, &st) == 0, removed = known && st.st_nlink == 0;
+    if (!removed && !shm_guard_is_cut(r)) return false;
+    if (removed)
+        gpud_fail(err, "/dev/shm/pinwheel-%s was removed by somebody else; its jobs are lost", instance);
+    else
+        gpud_fail(err, "/dev/shm/pinwheel-%s was cut short: %lld bytes are left of %llu; it is removed, its jobs are lost",
+                  instance, known ? (long long)st.st_size : -1, (unsigned long long)r->bytes);
+    if (!removed) shm_region_unlink(instance, &ignored);
     return true;
 }

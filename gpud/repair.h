@@ -15,8 +15,8 @@ uint32_t gpud_repair_states(struct shm_region *r);
 /* Lowers the flag that tells workers to leave, which only a daemon that stops may raise. True: it was raised. */
 bool gpud_repair_flag(struct shm_region *r);
 
-/* Whether the region is shorter than it was made. It is removed then, and err says so: the next daemon makes a new one,
- * and workers leave one that has no name. */
+/* Whether the region is shorter than it was made, or has lost its name. The short one is removed, and err says so: the
+ * next daemon makes a new one, and workers leave one that has no name. */
 bool gpud_repair_is_lost(struct shm_region *r, const char *instance, struct gpud_error *err);
 
 #endif

@@ -31,6 +31,7 @@ mkdir "$group" 2>/dev/null || { echo "no cgroup can be made at $group: a limit o
 end() {
     local status=$?
     "$pinwheel" down >/dev/null 2>&1
+    # shellcheck disable=SC2317
     empty() { [[ -z $(<"$group/cgroup.procs") ]] && rmdir "$group"; }
     (until_true 10 empty) || status=1
     (exit "$status")

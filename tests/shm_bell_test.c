@@ -207,6 +207,11 @@ static void check_pidfd(void) {
     shm_waiter_close(w);
 }
 
+/* On an emulated machine time is not what it seems: a second of sleep has more in it, and a spin more turns. */
+static bool is_emulated(void) {
+    return getenv("PINWHEEL_TEST_EMULATED") != NULL;
+}
+
 static double cpu_ms(void) {
     struct rusage u;
     getrusage(RUSAGE_SELF, &u);
@@ -218,7 +223,7 @@ static void check_idle(void) {
     struct shm_event ev[2];
     double before = cpu_ms();
     check(shm_waiter_wait(w, shm_bell_read(bell), 1000, ev, 2) == 0, "%s: a second of nothing", name);
-    check(cpu_ms() - before < 10, "%s: a second of sleep took %.1f ms of CPU", name, cpu_ms() - before);
+    check(cpu_ms() - before < (is_emulated() ? 100 : 10), "%s: a second of sleep took %.1f ms of CPU", name, cpu_ms() - before);
     shm_waiter_close(w);
 }
 
@@ -462,7 +467,7 @@ static void check_waiter_stepped(struct page *page) {
         }
         trace_kill(&t);
     }
-    check(met > n / 3, "%s: only %ld of %ld places were met", name, met, n);
+    check(met > n / (is_emulated() ? 30 : 3), "%s: only %ld of %ld places were met", name, met, n);
     printf("%-16s %ld of %ld instructions of the waiter against a ring\n", name, met, n);
 }
 

@@ -53,6 +53,7 @@ int main(void) {
     mount_at("/sys/fs/cgroup", "cgroup2", NULL);
     write_file("/sys/fs/cgroup/cgroup.subtree_control", "+memory +cpuset");
     setenv("PINWHEEL_TEST_SHORT", "1", 1);
+    setenv("PINWHEEL_TEST_EMULATED", "1", 1);
     snprintf(tests, sizeof tests, "%s", getenv("PINWHEEL_GUEST_TESTS") ? getenv("PINWHEEL_GUEST_TESTS") : "");
     for (char *name = strtok(tests, ","); name; name = strtok(NULL, ","))
         run(name);
