@@ -68,6 +68,7 @@ int gpud_circuit_open(struct gpud_circuit *c, const struct gpud_circuit_spec *sp
         gpud_circuit_close(c);
         return gpud_fail(err, "%s", why.text);
     }
+    c->zkey.key.n_b = krn_finite_b(&z->key, threads);
     c->ic = malloc(((size_t)z->n_public + 1) * 2 * z->curve->fq_bytes);
     if (!c->ic) {
         gpud_circuit_close(c);

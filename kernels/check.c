@@ -103,6 +103,46 @@ size_t krn_g2_first_bad(const struct krn_curve *c, const uint8_t *points, size_t
                      n, threads);
 }
 
+struct finite_scan {
+    const struct krn_key *key;
+    size_t g1_bytes;
+    uint32_t found[KRN_MAX_THREADS];
+    int differ[KRN_MAX_THREADS];
+};
+
+static int is_finite(const uint8_t *point, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        if (point[i])
+            return 1;
+    return 0;
+}
+
+static void count_part(void *ctx, unsigned part, unsigned n)
+{
+    struct finite_scan *s = ctx;
+    const size_t end = krn_part(s->key->n_vars, part + 1, n);
+    for (size_t i = krn_part(s->key->n_vars, part, n); i < end; i++) {
+        const int b1 = is_finite(s->key->b1 + i * s->g1_bytes, s->g1_bytes);
+        const int b2 = is_finite(s->key->b2 + i * 2 * s->g1_bytes, 2 * s->g1_bytes);
+        s->found[part] += (uint32_t)b1;
+        s->differ[part] |= b1 != b2;
+    }
+}
+
+uint32_t krn_finite_b(const struct krn_key *key, unsigned threads)
+{
+    struct finite_scan s = {.key = key, .g1_bytes = 2 * (size_t)krn_curve(key->curve)->fq_bytes};
+    uint32_t found = 0;
+    krn_parallel(threads, count_part, &s);
+    for (int i = 0; i < KRN_MAX_THREADS; i++) {
+        found += s.found[i];
+        if (s.differ[i])
+            return 0;
+    }
+    return found;
+}
+
 /* ---- base-field elements ---- */
 
 #define CONVERT(field, op)                                                                                           \

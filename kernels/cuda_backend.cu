@@ -1,85 +1,79 @@
 /*
  * kernels/cuda_backend.cu: the GPU behind kernels/backend.h.
  *
- * Each device has two streams, for copies and for kernels, and one thread that works through the jobs in the order in
- * which they began. So begin only queues copies, and while one proof computes the next one's vectors travel.
+ * A device has streams for copies and for kernels, and one thread that queues the kernels of the jobs in the order in
+ * which they began. begin queues copies alone, so the next proof's vectors travel while one computes; and the thread
+ * goes on to the next job when a job's kernels are queued, so that these follow without a gap. The last sums on the
+ * host are made in finish, by whoever waits.
  */
 #include <ctype.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <new>
 
 #include "kernels/prover.cuh"
 
-enum job_state { JOB_FREE, JOB_QUEUED, JOB_RUNNING, JOB_DONE };
+enum job_state { JOB_FREE, JOB_QUEUED, JOB_LAUNCHED };
 
 struct krn_job {
     struct krn_dev_key *key;
-    int slot;
+    struct prover_job proof;
     enum job_state state;
     bool c_copied;              /* or was never sent */
     const uint8_t *c;
     uint8_t r[KRN_FR_BYTES], s[KRN_FR_BYTES];
-    int result;
+    int result;                 /* of what came before finish */
     uint64_t row;
-    double finish_seconds;
-    struct krn_proof proof;
-    struct krn_times times;
     char err[KRN_ERR_TEXT];
     struct krn_job *next;
 };
 
 struct krn_dev_key {
     struct krn_device *dev;
-    struct prover *prover;
-    struct krn_job jobs[PROVER_SLOTS];
+    struct prover_key *key;
 };
 
 struct krn_device {
+    struct prover_device *prover;
     int index;
-    cudaStream_t copies, kernels;
+    bool opened[PROVER_SLOTS];
+    struct krn_job jobs[PROVER_SLOTS];      /* as many as the plan has slots */
     pthread_t thread;
     bool has_thread, stop;
     pthread_mutex_t lock;
     pthread_cond_t changed;     /* any change of a job's state, or stop */
     struct krn_job *first, **last;
-    uint64_t budget;
-    struct krn_memory memory;
+    pthread_mutex_t loading;    /* one key at a time */
 };
 
 /* ---- the device's thread ---- */
 
-static void set_state(struct krn_job *job, enum job_state state)
+static void set_launched(struct krn_device *dev, struct krn_job *job)
 {
-    struct krn_device *dev = job->key->dev;
     pthread_mutex_lock(&dev->lock);
-    job->state = state;
+    job->state = JOB_LAUNCHED;
     pthread_cond_broadcast(&dev->changed);
     pthread_mutex_unlock(&dev->lock);
 }
 
-static void c_is_copied(struct krn_job *job)
+static void c_is_copied(struct krn_device *dev, struct krn_job *job)
 {
-    struct krn_device *dev = job->key->dev;
     pthread_mutex_lock(&dev->lock);
     job->c_copied = true;
     pthread_cond_broadcast(&dev->changed);
     pthread_mutex_unlock(&dev->lock);
 }
 
-static void prove(struct krn_job *job)
+static void launch(struct krn_device *dev, struct krn_job *job)
 {
-    struct krn_device *dev = job->key->dev;
-    struct prover *p = job->key->prover;
-    job->result = KRN_OK;
-    if (job->c) {
-        job->result = prover_check_c(p, job->slot, job->c, &job->row, dev->kernels, job->err);
-        c_is_copied(job);
+    job->result = prover_start(&job->proof, job->err);
+    if (job->result == 0 && job->c) {
+        job->result = prover_check_c(&job->proof, job->c, &job->row, job->err);
+        c_is_copied(dev, job);
     }
     if (job->result == KRN_OK)
-        job->result = prover_run(p, job->slot, job->r, job->s, &job->proof, &job->times, dev->kernels, job->err);
+        job->result = prover_launch(&job->proof, job->err);
 }
 
 static void *work(void *ctx)
@@ -99,12 +93,12 @@ static void *work(void *ctx)
         pthread_mutex_unlock(&dev->lock);
         if (!job)
             return NULL;
-        prove(job);
-        set_state(job, JOB_DONE);
+        launch(dev, job);
+        set_launched(dev, job);
     }
 }
 
-/* ---- the table ---- */
+/* ---- devices ---- */
 
 static void close_device(struct krn_device *dev)
 {
@@ -116,10 +110,12 @@ static void close_device(struct krn_device *dev)
         pthread_mutex_unlock(&dev->lock);
         pthread_join(dev->thread, NULL);
     }
-    if (dev->copies)
-        cudaStreamDestroy(dev->copies);
-    if (dev->kernels)
-        cudaStreamDestroy(dev->kernels);
+    for (int i = 0; i < PROVER_SLOTS; i++)
+        if (dev->opened[i])
+            prover_job_close(&dev->jobs[i].proof);
+    if (dev->prover)
+        prover_close(dev->prover);
+    pthread_mutex_destroy(&dev->loading);
     pthread_cond_destroy(&dev->changed);
     pthread_mutex_destroy(&dev->lock);
     delete dev;
@@ -127,16 +123,18 @@ static void close_device(struct krn_device *dev)
 
 static int start(struct krn_device *dev, char err[KRN_ERR_TEXT])
 {
-    DEVICE_TRY(cudaSetDevice(dev->index));
-    DEVICE_TRY(cudaStreamCreateWithFlags(&dev->copies, cudaStreamNonBlocking));
-    DEVICE_TRY(cudaStreamCreateWithFlags(&dev->kernels, cudaStreamNonBlocking));
-    const int status = pthread_create(&dev->thread, NULL, work, dev);
-    if (status) {
-        snprintf(err, KRN_ERR_TEXT, "a thread for device %d: %s", dev->index, strerror(status));
-        return -status;
+    int status = prover_open(&dev->prover, dev->index, err);
+    for (int i = 0; i < PROVER_SLOTS && status == 0; i++) {
+        dev->opened[i] = true;
+        status = prover_job_open(&dev->jobs[i].proof, dev->prover, i, err);
     }
-    dev->has_thread = true;
-    return 0;
+    if (status)
+        return status;
+    status = pthread_create(&dev->thread, NULL, work, dev);
+    if (status)
+        snprintf(err, KRN_ERR_TEXT, "a thread for device %d: %s", dev->index, strerror(status));
+    dev->has_thread = status == 0;
+    return -status;
 }
 
 static struct krn_device *open_device(int index, unsigned threads, char err[KRN_ERR_TEXT])
@@ -150,6 +148,7 @@ static struct krn_device *open_device(int index, unsigned threads, char err[KRN_
     dev->index = index;
     dev->last = &dev->first;
     pthread_mutex_init(&dev->lock, NULL);
+    pthread_mutex_init(&dev->loading, NULL);
     pthread_cond_init(&dev->changed, NULL);
     if (start(dev, err)) {
         close_device(dev);
@@ -161,35 +160,17 @@ static struct krn_device *open_device(int index, unsigned threads, char err[KRN_
 static int plan(struct krn_device *dev, const struct krn_key *const keys[], unsigned n, uint64_t budget,
                 char err[KRN_ERR_TEXT])
 {
-    size_t free_bytes = 0, total = 0;
+    struct krn_cuda_plan p;
     cudaSetDevice(dev->index);
-    DEVICE_TRY(cudaMemGetInfo(&free_bytes, &total));
-    dev->memory.total = total;
-    dev->memory.key_room = budget ? budget : free_bytes;
-    for (unsigned i = 0; i < n; i++) {
-        const size_t least = prover_bytes(keys[i], PROVER_STREAMED);
-        if (least > dev->memory.key_room) {
-            snprintf(err, KRN_ERR_TEXT, "a key of 2^%u rows needs %zu bytes of device memory, there are %llu",
-                     keys[i]->log_domain, least, (unsigned long long)dev->memory.key_room);
-            return -ENOMEM;
-        }
-    }
-    return 0;
-}
-
-static uint64_t key_bytes(struct krn_device *dev, const struct krn_key *key)
-{
-    return prover_bytes(key, prover_choose(key, dev->memory.key_room));
+    int status = budget ? 0 : prover_budget(dev->prover, &budget, err);
+    if (status == 0)
+        status = krn_cuda_plan_make(keys, n, budget, &p, err);
+    return status ? status : prover_take(dev->prover, &p, err);
 }
 
 static const char *key_form(struct krn_device *dev, const struct krn_key *key)
 {
-    switch (prover_choose(key, dev->memory.key_room)) {
-    case PROVER_EXPANDED: return "expanded";
-    case PROVER_H_EXPANDED: return "H expanded";
-    case PROVER_RESIDENT: return "one copy";
-    default: return "streamed";
-    }
+    return krn_cuda_mode_name(krn_cuda_key_mode(&dev->prover->plan, key));
 }
 
 /* As the kernel says it of the device on the bus. */
@@ -213,105 +194,108 @@ static int node(int index)
 
 static void memory(struct krn_device *dev, struct krn_memory *m)
 {
-    *m = dev->memory;
+    prover_memory(dev->prover, m);
 }
 
 static unsigned depth(struct krn_device *dev)
 {
-    (void)dev;
-    return PROVER_SLOTS;
+    return dev->prover->plan.slots;
+}
+
+static int host_register(struct krn_device *dev, void *base, size_t bytes)
+{
+    cudaSetDevice(dev->index);
+    const int status = prover_register(dev->prover, base, bytes, 0);
+    return status == -EALREADY ? 0 : status;
+}
+
+static void host_unregister(struct krn_device *dev, void *base, size_t bytes)
+{
+    cudaSetDevice(dev->index);
+    prover_unregister(dev->prover, base, bytes);
+}
+
+/* ---- keys ---- */
+
+static uint64_t key_bytes(struct krn_device *dev, const struct krn_key *key)
+{
+    return krn_cuda_key_bytes(&dev->prover->plan, key);
 }
 
 static int key_load(struct krn_device *dev, const struct krn_key *key, const struct krn_source *source,
                     struct krn_dev_key **loaded, char err[KRN_ERR_TEXT])
 {
-    (void)source;       /* its bytes lie where the key points to as well */
     struct krn_dev_key *k = new (std::nothrow) struct krn_dev_key();
     if (!k) {
         snprintf(err, KRN_ERR_TEXT, "out of memory");
         return -ENOMEM;
     }
     k->dev = dev;
-    for (int i = 0; i < PROVER_SLOTS; i++) {
-        k->jobs[i].key = k;
-        k->jobs[i].slot = i;
-    }
     cudaSetDevice(dev->index);
-    const enum prover_mode mode = prover_choose(key, dev->memory.key_room);
-    const int status = prover_open_as(&k->prover, key, mode, 0, dev->copies, err);
-    if (status) {
+    pthread_mutex_lock(&dev->loading);
+    const int status = prover_load(dev->prover, key, source, &k->key, err);
+    pthread_mutex_unlock(&dev->loading);
+    if (status)
         delete k;
-        return status;
-    }
-    dev->memory.key_used += prover_bytes(key, mode);
-    dev->memory.allocations++;
-    *loaded = k;
-    return 0;
+    else
+        *loaded = k;
+    return status;
 }
 
 static void key_free(struct krn_dev_key *key)
 {
     cudaSetDevice(key->dev->index);
-    key->dev->memory.key_used -= prover_bytes(&key->prover->key, key->prover->mode);
-    prover_close(key->prover);
+    prover_unload(key->key);
     delete key;
 }
 
-static int host_register(struct krn_device *dev, void *base, size_t bytes)
+/* ---- proofs ---- */
+
+static struct krn_job *free_job(struct krn_device *dev)
 {
-    cudaSetDevice(dev->index);
-    const cudaError_t e = cudaHostRegister(base, bytes, cudaHostRegisterPortable);
-    if (e == cudaSuccess) {
-        dev->memory.registrations++;
-        dev->memory.registered_bytes += bytes;
-        return 0;
-    }
-    cudaGetLastError();
-    if (e == cudaErrorHostMemoryAlreadyRegistered)      /* by another device of this process: portable */
-        return 0;
-    return e == cudaErrorMemoryAllocation ? -ENOMEM : -EIO;
+    for (unsigned i = 0; i < depth(dev); i++)
+        if (dev->jobs[i].state == JOB_FREE)     /* only this thread takes and frees jobs */
+            return &dev->jobs[i];
+    return NULL;
 }
 
-static void host_unregister(struct krn_device *dev, void *base, size_t bytes)
+static void enqueue(struct krn_device *dev, struct krn_job *job)
 {
-    cudaSetDevice(dev->index);
-    if (cudaHostUnregister(base) == cudaSuccess) {
-        dev->memory.registrations--;
-        dev->memory.registered_bytes -= bytes;
-    } else {
-        cudaGetLastError();
-    }
+    pthread_mutex_lock(&dev->lock);
+    job->state = JOB_QUEUED;
+    job->next = NULL;
+    *dev->last = job;
+    dev->last = &job->next;
+    pthread_cond_broadcast(&dev->changed);
+    pthread_mutex_unlock(&dev->lock);
 }
 
 static int begin(struct krn_dev_key *key, const struct krn_vectors *v, const uint8_t r[KRN_FR_BYTES],
                  const uint8_t s[KRN_FR_BYTES], struct krn_job **begun, char err[KRN_ERR_TEXT])
 {
     struct krn_device *dev = key->dev;
-    struct krn_job *job = NULL;
-    for (int i = 0; i < PROVER_SLOTS && !job; i++)
-        if (key->jobs[i].state == JOB_FREE)     /* only this thread takes and frees jobs */
-            job = &key->jobs[i];
+    const struct krn_curve *curve = krn_curve(key->key->shape.curve);
+    if (krn_fr_first_above(curve, r, 1) == 0 || krn_fr_first_above(curve, s, 1) == 0) {
+        snprintf(err, KRN_ERR_TEXT, "r or s is not below the group order");
+        return -EINVAL;
+    }
+    struct krn_job *job = free_job(dev);
     if (!job) {
-        snprintf(err, KRN_ERR_TEXT, "%d proofs of this key are in flight already", PROVER_SLOTS);
+        snprintf(err, KRN_ERR_TEXT, "%u proofs are in flight already", depth(dev));
         return -EBUSY;
     }
     cudaSetDevice(dev->index);
-    const int status = prover_upload(key->prover, job->slot, v, dev->copies, err);
+    const int status = prover_upload(&job->proof, (int)(job - dev->jobs), key->key, v, err);
     if (status)
         return status;
     memcpy(job->r, r, KRN_FR_BYTES);
     memcpy(job->s, s, KRN_FR_BYTES);
+    job->key = key;
     job->c = v->c;
     job->c_copied = v->c == NULL;
     job->row = 0;
     job->err[0] = 0;
-    job->next = NULL;
-    pthread_mutex_lock(&dev->lock);
-    job->state = JOB_QUEUED;
-    *dev->last = job;
-    dev->last = &job->next;
-    pthread_cond_broadcast(&dev->changed);
-    pthread_mutex_unlock(&dev->lock);
+    enqueue(dev, job);
     *begun = job;
     return 0;
 }
@@ -320,9 +304,9 @@ static int uploaded(struct krn_job *job)
 {
     struct krn_device *dev = job->key->dev;
     cudaSetDevice(dev->index);
-    cudaEventSynchronize(job->key->prover->slots[job->slot].uploaded);     /* a failure shows in finish */
+    cudaEventSynchronize(job->proof.uploaded);      /* a failure shows in finish */
     pthread_mutex_lock(&dev->lock);
-    while (!job->c_copied && job->state != JOB_DONE)
+    while (!job->c_copied && job->state != JOB_LAUNCHED)
         pthread_cond_wait(&dev->changed, &dev->lock);
     pthread_mutex_unlock(&dev->lock);
     return 1;
@@ -332,15 +316,19 @@ static int finish(struct krn_job *job, struct krn_proof *proof, struct krn_times
                   char err[KRN_ERR_TEXT])
 {
     struct krn_device *dev = job->key->dev;
+    cudaSetDevice(dev->index);
     pthread_mutex_lock(&dev->lock);
-    while (job->state != JOB_DONE)
+    while (job->state != JOB_LAUNCHED)
         pthread_cond_wait(&dev->changed, &dev->lock);
     pthread_mutex_unlock(&dev->lock);
-    const int result = job->result;
-    *proof = job->proof;
-    *times = job->times;
+    int result = job->result;
+    *times = {};
     *row = job->row;
     memcpy(err, job->err, KRN_ERR_TEXT);
+    if (result == KRN_OK)
+        result = prover_finish(&job->proof, job->r, job->s, proof, times, err);
+    else
+        cudaStreamSynchronize(dev->prover->kernels);    /* nothing reads the slot any more */
     explicit_bzero(job->r, sizeof job->r);
     explicit_bzero(job->s, sizeof job->s);
     job->state = JOB_FREE;

@@ -55,13 +55,21 @@ template <class T> static __device__ __forceinline__ void store16(T *p, const T 
         reinterpret_cast<ulonglong2 *>(p)[i] = make_ulonglong2(in[2 * i], in[2 * i + 1]);
 }
 
-/* 0, or -EIO with the failing call and CUDA's reason in err. Sticky errors of earlier launches surface here too. */
+/*
+ * 0, -ENOMEM, -ENODEV where the device is lost, or -EIO; with the failing call and CUDA's reason in err. Errors of
+ * earlier launches surface here too. Lost: CUDA answers every call with the error until the process ends, as after a
+ * fault in a kernel; what is asked here has no other reason to fail.
+ */
 static inline int device_status(cudaError_t e, const char *what, char err[KRN_ERR_TEXT])
 {
+    size_t free_bytes, total;
     if (e == cudaSuccess)
         return 0;
-    snprintf(err, KRN_ERR_TEXT, "%s: %s", what, cudaGetErrorString(e));
-    return e == cudaErrorMemoryAllocation ? -ENOMEM : -EIO;
+    cudaGetLastError();
+    const bool lost = cudaMemGetInfo(&free_bytes, &total) != cudaSuccess;
+    snprintf(err, KRN_ERR_TEXT, "%s%s (%s) in %s", lost ? "device lost: " : "", cudaGetErrorName(e),
+             cudaGetErrorString(e), what);
+    return lost ? -ENODEV : e == cudaErrorMemoryAllocation ? -ENOMEM : -EIO;
 }
 
 /* The number of devices; 0 with the reason in err where there is none. */
@@ -80,10 +88,13 @@ static inline int device_count(char err[KRN_ERR_TEXT])
 static inline int device_alloc(void **p, size_t bytes, const char *what, char err[KRN_ERR_TEXT])
 {
     size_t free_bytes = 0, total = 0;
-    if (cudaMalloc(p, bytes) == cudaSuccess)
+    const cudaError_t e = cudaMalloc(p, bytes);
+    if (e == cudaSuccess)
         return 0;
     *p = NULL;
-    cudaGetLastError();
+    const int status = device_status(e, "cudaMalloc", err);
+    if (status != -ENOMEM)
+        return status;
     cudaMemGetInfo(&free_bytes, &total);
     snprintf(err, KRN_ERR_TEXT, "%s needs %zu bytes of device memory, %zu of %zu are free", what, bytes, free_bytes,
              total);

@@ -64,6 +64,10 @@ struct krn_key {
     const uint8_t *alpha1, *beta1, *beta2, *delta1, *delta2;
 };
 
+/* What krn_key.n_b is, from the points: how many variables have finite points in b1 and b2; 0 where the two differ in
+ * which these are. */
+uint32_t krn_finite_b(const struct krn_key *key, unsigned threads);
+
 /* The vectors of one job. w: n_vars plain scalars. a, b: 2^log_domain rows in Montgomery form, zero beyond the
  * last row. c: the same, or NULL where it is to be derived as a * b. None is written to. */
 struct krn_vectors {

@@ -13,11 +13,17 @@ static size_t layout_sums(struct msm_sums *m, const struct msm_group *g, size_t 
     const size_t buckets = msm_buckets(largest), slots = msm_slots_max(tile * (size_t)largest->windows, buckets);
     /* Narrower shapes have fewer buckets but may leave more of them to the tree: 2^17 a row is the most. */
     const size_t leaves = buckets / 16 > (1u << 17) ? buckets / 16 : (1u << 17);
-    m->buckets = msm_carve(memory, &used, buckets * g->xyzz_bytes);
     m->slots = msm_carve(memory, &used, slots * g->xyzz_bytes);
     m->slots2 = msm_carve(memory, &used, (slots / MSM_CHUNK * 2 + 2) * g->xyzz_bytes);
     for (int i = 0; i < 2; i++)
         m->tree[i] = msm_carve(memory, &used, 2 * leaves * g->xyzz_bytes);
+    return used;
+}
+
+size_t msm_buckets_bytes(const struct msm_group *g, const struct msm_shape *largest)
+{
+    size_t used = 0;
+    msm_carve(NULL, &used, msm_buckets(largest) * g->xyzz_bytes);
     return used;
 }
 
@@ -44,9 +50,10 @@ size_t msm_scratch_bytes(const struct msm_group *g, size_t tile, const struct ms
 }
 
 void msm_sums_place(struct msm_sums *m, const struct msm_group *g, size_t tile, const struct msm_shape *largest,
-                    void *memory, void *result)
+                    void *buckets, void *memory, void *result)
 {
     *m = {};
+    m->buckets = buckets;
     layout_sums(m, g, tile, largest, memory);
     m->affine_min = g->affine_min;
     m->result = result;
@@ -90,7 +97,8 @@ extern "C" size_t krn_workspace_bytes(size_t n, enum krn_curve_id curve, int g2,
     const struct msm_group *g = msm_group_of(curve, g2);
     const struct msm_shape largest = shape_for(curve, n, copies);
     return msm_sorter_bytes(curve, msm_tile(n), largest.windows, msm_buckets(&largest)) +
-           msm_sums_bytes(g, msm_tile(n), &largest) + msm_scratch_bytes(g, msm_tile(n), &largest);
+           msm_buckets_bytes(g, &largest) + msm_sums_bytes(g, msm_tile(n), &largest) +
+           msm_scratch_bytes(g, msm_tile(n), &largest);
 }
 
 int msm_open(struct msm *m, enum krn_curve_id curve, int g2, size_t n, int copies, char err[KRN_ERR_TEXT])
@@ -113,8 +121,10 @@ int msm_open(struct msm *m, enum krn_curve_id curve, int g2, size_t n, int copie
     if (status == 0)
         status = msm_sorter_init(&m->sorter, curve, tile, m->largest.windows, buckets, m->memory,
                                  (struct msm_counters *)m->pinned, err);
+    uint8_t *bucket_memory = (uint8_t *)m->memory + sorter_bytes;
+    uint8_t *sums_memory = bucket_memory + msm_buckets_bytes(g, &m->largest);
     if (status == 0) {
-        msm_sums_place(&m->sums, g, tile, &m->largest, (uint8_t *)m->memory + sorter_bytes,
+        msm_sums_place(&m->sums, g, tile, &m->largest, bucket_memory, sums_memory,
                        (uint8_t *)m->pinned + sizeof(struct msm_counters));
         status = msm_side_open(&m->sums, err);
     }
@@ -123,7 +133,7 @@ int msm_open(struct msm *m, enum krn_curve_id curve, int g2, size_t n, int copie
         return status;
     }
     m->sums.scratch_bytes = msm_scratch_bytes(g, tile, &m->largest);
-    m->sums.scratch = (uint8_t *)m->memory + sorter_bytes + msm_sums_bytes(g, tile, &m->largest);
+    m->sums.scratch = sums_memory + msm_sums_bytes(g, tile, &m->largest);
     return 0;
 }
 

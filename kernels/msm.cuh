@@ -196,13 +196,15 @@ static inline int msm_tree_log(const struct msm_shape *s)
 /* On the host, after the stream was waited for: the sum, affine, Montgomery. */
 void msm_finish(enum krn_curve_id curve, int g2, const struct msm_shape *shape, const struct msm_sums *m, void *affine);
 
-/* Device bytes of an msm_sums for shapes up to `largest`; and of its page-locked result, for any shape. */
+/* For shapes up to `largest`, device bytes of an msm_sums: its buckets, and partial sums and the tree, which sums that
+ * take turns on one stream may share, as they may the scratch; and of its page-locked result, for any shape. */
+size_t msm_buckets_bytes(const struct msm_group *g, const struct msm_shape *largest);
 size_t msm_sums_bytes(const struct msm_group *g, size_t tile, const struct msm_shape *largest);
 size_t msm_result_bytes(const struct msm_group *g);
 size_t msm_scratch_bytes(const struct msm_group *g, size_t tile, const struct msm_shape *largest);
-/* Places all but scratch and the side stream, which the caller adds: sums that take turns on one stream share both. */
+/* Places all but scratch and the side stream, which the caller adds. */
 void msm_sums_place(struct msm_sums *m, const struct msm_group *g, size_t tile, const struct msm_shape *largest,
-                    void *memory, void *result);
+                    void *buckets, void *memory, void *result);
 /* Makes side, fork and join; close destroys them. */
 int msm_side_open(struct msm_sums *m, char err[KRN_ERR_TEXT]);
 void msm_side_close(struct msm_sums *m);

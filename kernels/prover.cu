@@ -3,11 +3,15 @@
  */
 #include "kernels/prover.cuh"
 
+#include <string.h>
+
 #include <new>
 
-#include "kernels/cuda.h"
+#include "kernels/assemble.h"
+#include "kernels/clock.h"
+#include "kernels/ranges.cuh"
 
-/* ---- device ---- */
+/* ---- on the device ---- */
 
 /* The first row where c differs from a * b, all Montgomery. */
 template <class F> static __global__ void check_kernel(const F *a, const F *b, const F *c, uint32_t n,
@@ -25,276 +29,15 @@ template <class F> static __global__ void check_kernel(const F *a, const F *b, c
         atomicMin(row, (unsigned long long)i);
 }
 
-/* ---- host ---- */
-
-static int is_g2(int set)
+/* to[i] = from[index[i]], elements of 32 bytes; two threads to each. */
+static __global__ void gather_kernel(ulonglong2 *to, const ulonglong2 *from, const uint32_t *index, uint32_t n)
 {
-    return set == PROVER_B2;
+    const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i / 2 < n)
+        to[i] = from[2 * (size_t)index[i / 2] + i % 2];
 }
 
-static size_t set_points(const struct prover *p, int set)
-{
-    return set == PROVER_H ? (size_t)1 << p->log_n : p->n_vars;
-}
-
-/* Streamed bases: points of a stage, so many that the copy of one is longer than the work around it. */
-enum { STAGE_POINTS = 1 << 22, EXPAND_COPIES = 16 };
-
-static size_t most_scalars(const struct prover *p)
-{
-    const size_t rows = (size_t)1 << p->log_n;
-    return rows > p->n_vars ? rows : p->n_vars;
-}
-
-/* The largest shape that a set's buckets are made for. */
-static struct msm_shape largest_shape(const struct prover *p, int set)
-{
-    return p->expanded[set].bits ? p->expanded[set] : msm_largest(p->curve, set_points(p, set));
-}
-
-static int copies(const struct prover *p, int set)
-{
-    return p->expanded[set].bits ? msm_copies(&p->expanded[set]) : 1;
-}
-
-static void choose_shapes(struct prover *p)
-{
-    const size_t most = most_scalars(p);
-    const size_t tile = p->tile ? p->tile : p->mode == PROVER_STREAMED ? (size_t)STAGE_POINTS : SIZE_MAX;
-    p->tile = msm_tile(most < tile ? most : tile);
-    for (int set = 0; set < PROVER_SETS; set++) {
-        const bool expand = p->mode == PROVER_EXPANDED || (p->mode == PROVER_H_EXPANDED && set == PROVER_H);
-        p->expanded[set] = {};
-        if (expand)
-            p->expanded[set] = msm_expanded(p->curve, set_points(p, set), EXPAND_COPIES);
-    }
-}
-
-/* Digits and buckets that the sorter must hold. */
-static void sorter_bounds(const struct prover *p, int *windows, size_t *buckets)
-{
-    *windows = 0;
-    *buckets = 0;
-    for (int set = 0; set < PROVER_SETS; set++) {
-        const struct msm_shape shape = largest_shape(p, set);
-        *windows = shape.windows > *windows ? shape.windows : *windows;
-        *buckets = msm_buckets(&shape) > *buckets ? msm_buckets(&shape) : *buckets;
-    }
-}
-
-/* Carves everything off p->memory, or only counts where that is NULL. */
-static size_t layout(struct prover *p)
-{
-    size_t used = 0, buckets;
-    int windows;
-    void *m = p->memory;
-    const size_t n = (size_t)1 << p->log_n, g2_bytes = msm_group_of(p->curve, 1)->affine_bytes;
-    for (int set = 0; set < PROVER_SETS; set++) {
-        const size_t point = msm_group_of(p->curve, is_g2(set))->affine_bytes;
-        if (p->mode != PROVER_STREAMED)
-            p->bases[set] = (uint8_t *)msm_carve(m, &used, point * set_points(p, set) * (size_t)copies(p, set));
-    }
-    for (int i = 0; i < 2 && p->mode == PROVER_STREAMED; i++)
-        p->stage[i] = (uint8_t *)msm_carve(m, &used, p->tile * g2_bytes);
-    p->tables.twiddles = msm_carve(m, &used, ntt_tables_bytes(p->log_n));
-    p->work = (uint8_t *)msm_carve(m, &used, 2 * KRN_FR_BYTES * n);
-    p->h = (uint8_t *)msm_carve(m, &used, KRN_FR_BYTES * n);
-    p->row = (unsigned long long *)msm_carve(m, &used, sizeof *p->row);
-    for (int i = 0; i < PROVER_SLOTS; i++) {
-        p->slots[i].w = (uint8_t *)msm_carve(m, &used, KRN_FR_BYTES * (size_t)p->n_vars);
-        p->slots[i].a = (uint8_t *)msm_carve(m, &used, KRN_FR_BYTES * n);
-        p->slots[i].b = (uint8_t *)msm_carve(m, &used, KRN_FR_BYTES * n);
-    }
-    sorter_bounds(p, &windows, &buckets);
-    p->sorter_memory = msm_carve(m, &used, msm_sorter_bytes(p->curve, p->tile, windows, buckets));
-    p->scratch_bytes = 0;
-    for (int set = 0; set < PROVER_SETS; set++) {
-        const struct msm_group *g = msm_group_of(p->curve, is_g2(set));
-        const struct msm_shape shape = largest_shape(p, set);
-        const size_t scratch = msm_scratch_bytes(g, p->tile, &shape);
-        p->sums_memory[set] = msm_carve(m, &used, msm_sums_bytes(g, p->tile, &shape));
-        p->scratch_bytes = scratch > p->scratch_bytes ? scratch : p->scratch_bytes;
-    }
-    p->scratch = msm_carve(m, &used, p->scratch_bytes);
-    return used;
-}
-
-static int open_sums(struct prover *p, char err[KRN_ERR_TEXT])
-{
-    uint8_t *pinned = (uint8_t *)p->pinned + sizeof(struct msm_counters) + 256;
-    size_t buckets;
-    int windows;
-    sorter_bounds(p, &windows, &buckets);
-    int status = msm_sorter_init(&p->sorter, p->curve, p->tile, windows, buckets, p->sorter_memory,
-                                 (struct msm_counters *)p->pinned, err);
-    for (int set = 0; set < PROVER_SETS && status == 0; set++) {
-        const struct msm_group *g = msm_group_of(p->curve, is_g2(set));
-        const struct msm_shape shape = largest_shape(p, set);
-        msm_sums_place(&p->sums[set], g, p->tile, &shape, p->sums_memory[set], pinned);
-        status = msm_side_open(&p->sums[set], err);
-        if (g->affine_min != SIZE_MAX) {
-            p->sums[set].scratch = p->scratch;      /* the sums take turns on one stream */
-            p->sums[set].scratch_bytes = p->scratch_bytes;
-        }
-        pinned += msm_result_bytes(g);
-    }
-    return status;
-}
-
-static size_t pinned_bytes(enum krn_curve_id curve)
-{
-    size_t bytes = sizeof(struct msm_counters) + 256;
-    for (int set = 0; set < PROVER_SETS; set++)
-        bytes += msm_result_bytes(msm_group_of(curve, is_g2(set)));
-    return bytes;
-}
-
-static void describe(struct prover *p, const struct krn_key *key)
-{
-    *p = {};
-    p->curve = key->curve;
-    p->n_vars = key->n_vars;
-    p->n_public = key->n_public;
-    p->log_n = (int)key->log_domain;
-    p->key = *key;
-}
-
-size_t prover_bytes(const struct krn_key *key, enum prover_mode mode)
-{
-    struct prover p;
-    describe(&p, key);
-    p.mode = mode;
-    choose_shapes(&p);
-    return layout(&p);
-}
-
-extern "C" size_t krn_cuda_key_bytes(const struct krn_key *key, int streamed)
-{
-    return prover_bytes(key, streamed ? PROVER_STREAMED : PROVER_RESIDENT);
-}
-
-enum prover_mode prover_choose(const struct krn_key *key, size_t room)
-{
-    for (int mode = PROVER_EXPANDED; mode < PROVER_STREAMED; mode++) {
-        const size_t limit = mode < PROVER_RESIDENT ? room / 2 : room;
-        if (prover_bytes(key, (enum prover_mode)mode) <= limit)
-            return (enum prover_mode)mode;
-    }
-    return PROVER_STREAMED;
-}
-
-/* The host's points of a set, and how many infinities stand for before them. */
-static const uint8_t *host_points(const struct prover *p, int set, size_t *gap)
-{
-    const uint8_t *const from[PROVER_SETS] = {p->key.a, p->key.b1, p->key.l, p->key.b2, p->key.h};
-    *gap = set == PROVER_L ? (size_t)p->n_public + 1 : 0;
-    return from[set];
-}
-
-/* Queues the copy of points at .. at+count-1 of a set to `to`. */
-static int copy_points(const struct prover *p, int set, size_t at, size_t count, uint8_t *to, cudaStream_t stream,
-                       char err[KRN_ERR_TEXT])
-{
-    const size_t point = msm_group_of(p->curve, is_g2(set))->affine_bytes;
-    size_t gap;
-    const uint8_t *from = host_points(p, set, &gap);
-    const size_t missing = at >= gap ? 0 : gap - at < count ? gap - at : count;
-    DEVICE_TRY(cudaMemsetAsync(to, 0, missing * point, stream));
-    if (count > missing)
-        DEVICE_TRY(cudaMemcpyAsync(to + missing * point, from + (at + missing - gap) * point, (count - missing) * point,
-                                   cudaMemcpyHostToDevice, stream));
-    return 0;
-}
-
-static int upload_bases(struct prover *p, cudaStream_t stream, char err[KRN_ERR_TEXT])
-{
-    uint8_t *room = (uint8_t *)p->sums_memory[0];       /* all behind it is unused yet */
-    const size_t room_bytes = (size_t)((uint8_t *)p->memory + p->bytes - room);
-    for (int set = 0; set < PROVER_SETS; set++) {
-        const struct msm_group *g = msm_group_of(p->curve, is_g2(set));
-        const struct msm_shape *e = &p->expanded[set];
-        int status = copy_points(p, set, 0, set_points(p, set), p->bases[set], stream, err);
-        if (status == 0 && e->bits)
-            status = g->expand(p->bases[set], set_points(p, set), copies(p, set), e->bits * e->sets, room, room_bytes,
-                               stream, err);
-        if (status)
-            return status;
-    }
-    return 0;
-}
-
-/* Streamed bases are read at bus speed where their memory can be page-locked, else as fast as it goes. */
-static int prepare_feed(struct prover *p, char err[KRN_ERR_TEXT])
-{
-    DEVICE_TRY(cudaStreamCreateWithFlags(&p->feed, cudaStreamNonBlocking));
-    for (int i = 0; i < 2; i++) {
-        DEVICE_TRY(cudaEventCreateWithFlags(&p->full[i], cudaEventDisableTiming));
-        DEVICE_TRY(cudaEventCreateWithFlags(&p->empty[i], cudaEventDisableTiming));
-    }
-    for (int set = 0; set < PROVER_SETS; set++) {
-        size_t gap;
-        void *from = (void *)host_points(p, set, &gap);
-        const size_t bytes = (set_points(p, set) - gap) * msm_group_of(p->curve, is_g2(set))->affine_bytes;
-        p->registered[set] = bytes && cudaHostRegister(from, bytes, cudaHostRegisterReadOnly) == cudaSuccess;
-        cudaGetLastError();
-    }
-    return 0;
-}
-
-static int set_up(struct prover *p, cudaStream_t stream, char err[KRN_ERR_TEXT])
-{
-    const struct krn_curve *curve = krn_curve(p->curve);
-    char what[64];
-    snprintf(what, sizeof what, "a %s key of 2^%d rows", curve->name, p->log_n);
-    choose_shapes(p);
-    p->bytes = layout(p);
-    int status = device_alloc(&p->memory, p->bytes, what, err);
-    if (status)
-        return status;
-    DEVICE_TRY(cudaHostAlloc(&p->pinned, pinned_bytes(p->curve), cudaHostAllocDefault));
-    layout(p);
-    p->row_seen = (unsigned long long *)((uint8_t *)p->pinned + sizeof(struct msm_counters));
-    for (int i = 0; i < PROVER_SLOTS; i++) {
-        DEVICE_TRY(cudaEventCreate(&p->slots[i].begun));
-        DEVICE_TRY(cudaEventCreate(&p->slots[i].uploaded));
-    }
-    for (int i = 0; i < PROVER_SETS + 2; i++)
-        DEVICE_TRY(cudaEventCreate(&p->marks[i]));
-    status = open_sums(p, err);
-    if (status == 0)
-        status = ntt_tables_init(&p->tables, p->curve, p->log_n, p->tables.twiddles, stream, err);
-    if (status == 0)
-        status = p->mode == PROVER_STREAMED ? prepare_feed(p, err) : upload_bases(p, stream, err);
-    if (status)
-        return status;
-    DEVICE_TRY(cudaStreamSynchronize(stream));
-    return 0;
-}
-
-int prover_open_as(struct prover **out, const struct krn_key *key, enum prover_mode mode, size_t tile,
-                   cudaStream_t stream, char err[KRN_ERR_TEXT])
-{
-    if (key->n_vars < key->n_public + 1 || key->log_domain > NTT_MAX_LOG) {
-        snprintf(err, KRN_ERR_TEXT, "a key of %u variables, %u public, and 2^%u rows", key->n_vars, key->n_public,
-                 key->log_domain);
-        return -EINVAL;
-    }
-    struct prover *p = new (std::nothrow) struct prover;
-    if (!p) {
-        snprintf(err, KRN_ERR_TEXT, "out of memory");
-        return -ENOMEM;
-    }
-    describe(p, key);
-    p->mode = mode;
-    p->tile = tile;
-    const int status = set_up(p, stream, err);
-    if (status) {
-        prover_close(p);
-        return status;
-    }
-    *out = p;
-    return 0;
-}
+/* ---- the device ---- */
 
 static void destroy(cudaEvent_t e)
 {
@@ -302,123 +45,187 @@ static void destroy(cudaEvent_t e)
         cudaEventDestroy(e);
 }
 
-void prover_close(struct prover *p)
+static int make_streams(struct prover_device *d, char err[KRN_ERR_TEXT])
 {
-    for (int i = 0; i < PROVER_SLOTS; i++) {
-        destroy(p->slots[i].begun);
-        destroy(p->slots[i].uploaded);
+    cudaStream_t *const streams[] = {&d->copies, &d->kernels, &d->loads, &d->feed, &d->clock};
+    for (cudaStream_t *s : streams)
+        DEVICE_TRY(cudaStreamCreateWithFlags(s, cudaStreamNonBlocking));
+    for (int i = 0; i < PROVER_STAGES; i++) {
+        DEVICE_TRY(cudaEventCreateWithFlags(&d->staged[i], cudaEventDisableTiming));
+        DEVICE_TRY(cudaEventCreateWithFlags(&d->full[i], cudaEventDisableTiming));
+        DEVICE_TRY(cudaEventCreateWithFlags(&d->empty[i], cudaEventDisableTiming));
     }
-    for (int i = 0; i < PROVER_SETS + 2; i++)
-        destroy(p->marks[i]);
-    for (int i = 0; i < 2; i++) {
-        destroy(p->full[i]);
-        destroy(p->empty[i]);
-    }
-    if (p->feed)
-        cudaStreamDestroy(p->feed);
-    for (int set = 0; set < PROVER_SETS; set++) {
-        size_t gap;
-        if (p->registered[set])
-            cudaHostUnregister((void *)host_points(p, set, &gap));
-        msm_side_close(&p->sums[set]);
-    }
-    cudaFree(p->memory);
-    cudaFreeHost(p->pinned);
-    delete p;
+    return msm_side_open(&d->side, err);
 }
 
-int prover_upload(struct prover *p, int slot, const struct krn_vectors *v, cudaStream_t stream, char err[KRN_ERR_TEXT])
+/* Of one job, whatever the curve. */
+static size_t result_bytes(int set)
 {
-    const struct prover_slot *s = &p->slots[slot];
-    const size_t rows = (size_t)KRN_FR_BYTES << p->log_n;
-    DEVICE_TRY(cudaEventRecord(s->begun, stream));
-    DEVICE_TRY(cudaMemcpyAsync(s->w, v->w, (size_t)KRN_FR_BYTES * p->n_vars, cudaMemcpyHostToDevice, stream));
-    DEVICE_TRY(cudaMemcpyAsync(s->a, v->a, rows, cudaMemcpyHostToDevice, stream));
-    DEVICE_TRY(cudaMemcpyAsync(s->b, v->b, rows, cudaMemcpyHostToDevice, stream));
-    DEVICE_TRY(cudaEventRecord(s->uploaded, stream));
+    const size_t bn254 = msm_result_bytes(msm_group_of(KRN_BN254, prover_is_g2(set)));
+    const size_t bls381 = msm_result_bytes(msm_group_of(KRN_BLS12_381, prover_is_g2(set)));
+    return bn254 > bls381 ? bn254 : bls381;
+}
+
+static size_t results_bytes(void)
+{
+    size_t bytes = 0;
+    for (int set = 0; set < PROVER_SETS; set++)
+        bytes += result_bytes(set);
+    return bytes;
+}
+
+static int lock_pages(struct prover_device *d, uint8_t **p, size_t bytes, char err[KRN_ERR_TEXT])
+{
+    DEVICE_TRY(cudaHostAlloc((void **)p, bytes, cudaHostAllocDefault));
+    d->registrations++;
+    d->registered_bytes += bytes;
     return 0;
 }
 
-int prover_check_c(struct prover *p, int slot, const uint8_t *c, uint64_t *row, cudaStream_t stream,
-                   char err[KRN_ERR_TEXT])
+enum { SEEN_BYTES = (sizeof(struct msm_counters) + 255) / 256 * 256, ROW_BYTES = 256 };
+
+static int set_up(struct prover_device *d, char err[KRN_ERR_TEXT])
 {
-    const struct prover_slot *s = &p->slots[slot];
-    const uint32_t n = 1u << p->log_n, blocks = (n + 255) / 256;
-    DEVICE_TRY(cudaMemcpyAsync(p->h, c, (size_t)KRN_FR_BYTES * n, cudaMemcpyHostToDevice, stream));
-    DEVICE_TRY(cudaMemsetAsync(p->row, 0xff, sizeof *p->row, stream));
-    DEVICE_TRY(cudaStreamWaitEvent(stream, s->uploaded, 0));
-    if (p->curve == KRN_BN254)
-        check_kernel<<<blocks, 256, 0, stream>>>((const bn254_fr *)s->a, (const bn254_fr *)s->b,
-                                                 (const bn254_fr *)p->h, n, p->row);
-    else
-        check_kernel<<<blocks, 256, 0, stream>>>((const bls381_fr *)s->a, (const bls381_fr *)s->b,
-                                                 (const bls381_fr *)p->h, n, p->row);
-    DEVICE_TRY(cudaGetLastError());
-    DEVICE_TRY(cudaMemcpyAsync(p->row_seen, p->row, sizeof *p->row, cudaMemcpyDeviceToHost, stream));
-    DEVICE_TRY(cudaStreamSynchronize(stream));
-    if (*p->row_seen == ~0ull)
-        return KRN_OK;
-    *row = *p->row_seen;
-    return KRN_ROW_DIFFERS;
+    size_t free_bytes = 0, total = 0;
+    DEVICE_TRY(cudaSetDevice(d->index));
+    DEVICE_TRY(cudaMemGetInfo(&free_bytes, &total));
+    d->total = total;
+    int status = make_streams(d, err);
+    for (int i = 0; i < PROVER_STAGES && status == 0; i++)
+        status = lock_pages(d, &d->staging[i], PROVER_STAGING_BYTES, err);
+    if (status == 0)
+        status = lock_pages(d, &d->pinned, SEEN_BYTES + ROW_BYTES + PROVER_SLOTS * results_bytes(), err);
+    d->seen = (struct msm_counters *)d->pinned;
+    d->row_seen = (unsigned long long *)(d->pinned + SEEN_BYTES);
+    return status;
 }
 
-/* The bases of scalars at .. at+count-1 of a set: where they lie, or in a stage once `stream` gets there. */
-static int bases_of(struct prover *p, int set, size_t at, size_t count, const uint8_t **bases, cudaStream_t stream,
-                    char err[KRN_ERR_TEXT])
+int prover_open(struct prover_device **out, int index, char err[KRN_ERR_TEXT])
 {
-    if (p->mode != PROVER_STREAMED) {
-        *bases = p->bases[set];
-        return 0;
+    struct prover_device *d = new (std::nothrow) struct prover_device();
+    if (!d) {
+        snprintf(err, KRN_ERR_TEXT, "out of memory");
+        return -ENOMEM;
     }
-    const int turn = p->turn ^= 1;
-    DEVICE_TRY(cudaStreamWaitEvent(p->feed, p->empty[turn], 0));
-    const int status = copy_points(p, set, at, count, p->stage[turn], p->feed, err);
+    d->index = index;
+    const int status = set_up(d, err);
+    if (status)
+        prover_close(d);
+    else
+        *out = d;
+    return status;
+}
+
+void prover_close(struct prover_device *d)
+{
+    const cudaStream_t streams[] = {d->copies, d->kernels, d->loads, d->feed, d->clock};
+    cudaFree(d->memory);
+    cudaFreeHost(d->pinned);
+    for (int i = 0; i < PROVER_STAGES; i++) {
+        cudaFreeHost(d->staging[i]);
+        destroy(d->staged[i]);
+        destroy(d->full[i]);
+        destroy(d->empty[i]);
+    }
+    for (cudaStream_t s : streams)
+        if (s)
+            cudaStreamDestroy(s);
+    msm_side_close(&d->side);
+    delete d;
+}
+
+int prover_take(struct prover_device *d, const struct krn_cuda_plan *plan, char err[KRN_ERR_TEXT])
+{
+    void *memory;
+    if (d->key_used) {
+        snprintf(err, KRN_ERR_TEXT, "a plan while keys are loaded (%llu bytes)", (unsigned long long)d->key_used);
+        return -EBUSY;
+    }
+    DEVICE_TRY(cudaFree(d->memory));
+    d->memory = NULL;
+    d->plan = {};
+    const int status = device_alloc(&memory, plan->workspace, "a workspace for proofs", err);
     if (status)
         return status;
-    DEVICE_TRY(cudaEventRecord(p->full[turn], p->feed));
-    DEVICE_TRY(cudaStreamWaitEvent(stream, p->full[turn], 0));
-    *bases = p->stage[turn];
+    d->allocations++;
+    d->plan = *plan;
+    d->memory = (uint8_t *)memory;
+    d->work = d->memory + plan->slots * plan->slot;
+    d->load = d->work + plan->work;
     return 0;
 }
 
-/* One tile of scalars into the bucket sums of sets from .. to-1. */
-static int sum_tile(struct prover *p, const struct msm_shape *shape, const uint8_t *scalars, size_t at, size_t n,
-                    int from, int to, cudaStream_t stream, char err[KRN_ERR_TEXT])
+int prover_budget(struct prover_device *d, uint64_t *bytes, char err[KRN_ERR_TEXT])
 {
-    const bool streamed = p->mode == PROVER_STREAMED;
-    const size_t count = n - at < p->tile ? n - at : p->tile;
-    int status = msm_digits(&p->sorter, shape, scalars + KRN_FR_BYTES * at, count, streamed ? 0 : at, n, stream, err);
-    for (int set = from; status == 0 && set < to; set++) {
-        const struct msm_group *g = msm_group_of(p->curve, is_g2(set));
-        const uint8_t *bases;
-        status = bases_of(p, set, at, count, &bases, stream, err);
-        if (status == 0)
-            status = g->accumulate(&p->sorter, &p->sums[set], bases, at == 0, stream, err);
-        if (status)
-            return status;
-        if (streamed)
-            DEVICE_TRY(cudaEventRecord(p->empty[p->turn], stream));
-        if (at + count == n) {
-            status = g->reduce(shape, &p->sums[set], stream, err);
-            DEVICE_TRY(cudaEventRecord(p->marks[2 + set], stream));
-        }
-    }
-    return status;
+    size_t free_bytes = 0, total = 0;
+    DEVICE_TRY(cudaMemGetInfo(&free_bytes, &total));
+    /* Stacks: 2,048 threads on each multiprocessor, up to 4 KiB each, and the rest of a context. */
+    const uint64_t margin = total / 64, have = free_bytes + d->plan.workspace;
+    *bytes = have > margin ? have - margin : 0;
+    return 0;
 }
 
-/* The sums of sets from .. to-1 under one vector of n scalars, up to what the host does. */
-static int sum_sets(struct prover *p, const uint8_t *scalars, size_t n, int from, int to, cudaStream_t stream,
-                    char err[KRN_ERR_TEXT])
+void prover_memory(const struct prover_device *d, struct krn_memory *m)
 {
-    int status = msm_count(&p->sorter, scalars, n, stream, err);
-    struct msm_shape shape = largest_shape(p, from);
-    if (!p->expanded[from].bits)
-        shape = msm_choose(p->curve, p->sorter.seen->words, shape.bits, p->sorter.pairs_max);
-    for (size_t at = 0; status == 0 && at < n; at += p->tile)
-        status = sum_tile(p, &shape, scalars, at, n, from, to, stream, err);
-    for (int set = from; set < to; set++)
-        p->shape[set] = shape;
-    return status;
+    m->total = d->total;
+    m->workspace = d->plan.workspace;
+    m->key_room = d->plan.room;
+    m->key_used = d->key_used;
+    m->allocations = d->allocations;
+    m->registrations = d->registrations;
+    m->registered_bytes = d->registered_bytes;
+    m->host_copies = d->host_copies;
+    m->host_copied_bytes = d->host_copied_bytes;
+}
+
+int prover_register(struct prover_device *d, void *base, size_t bytes, unsigned flags)
+{
+    const cudaError_t e = cudaHostRegister(base, bytes, cudaHostRegisterPortable | flags);
+    if (e == cudaSuccess) {
+        d->registrations++;
+        d->registered_bytes += bytes;
+        return 0;
+    }
+    char err[KRN_ERR_TEXT];
+    return e == cudaErrorHostMemoryAlreadyRegistered ? (cudaGetLastError(), -EALREADY)
+                                                     : device_status(e, "cudaHostRegister", err);
+}
+
+void prover_unregister(struct prover_device *d, void *base, size_t bytes)
+{
+    if (cudaHostUnregister(base) == cudaSuccess) {
+        d->registrations--;
+        d->registered_bytes -= bytes;
+    } else {
+        cudaGetLastError();
+    }
+}
+
+/* ---- a proof: inputs ---- */
+
+int prover_job_open(struct prover_job *job, struct prover_device *d, int index, char err[KRN_ERR_TEXT])
+{
+    cudaEvent_t *const events[] = {&job->tie, &job->begun, &job->uploaded, &job->started, &job->transformed, &job->done,
+                                   &job->stretch[0], &job->stretch[1]};
+    *job = {};
+    uint8_t *results = d->pinned + SEEN_BYTES + ROW_BYTES + index * results_bytes();
+    for (int set = 0; set < PROVER_SETS; results += result_bytes(set), set++) {
+        job->results[set] = results;
+        DEVICE_TRY(cudaEventCreate(&job->summed[set]));
+    }
+    for (cudaEvent_t *e : events)
+        DEVICE_TRY(cudaEventCreate(e));
+    return 0;
+}
+
+void prover_job_close(struct prover_job *job)
+{
+    const cudaEvent_t events[] = {job->tie, job->begun, job->uploaded, job->started, job->transformed, job->done,
+                                  job->stretch[0], job->stretch[1]};
+    for (cudaEvent_t e : events)
+        destroy(e);
+    for (cudaEvent_t e : job->summed)
+        destroy(e);
 }
 
 static double seconds(cudaEvent_t from, cudaEvent_t to)
@@ -428,41 +235,280 @@ static double seconds(cudaEvent_t from, cudaEvent_t to)
     return 1e-3 * ms;
 }
 
-static void read_times(const struct prover *p, int slot, struct krn_times *t)
+static uint64_t now_ns(void)
 {
-    const cudaEvent_t *m = p->marks;
-    t->upload = seconds(p->slots[slot].begun, p->slots[slot].uploaded);
-    t->ntt = seconds(m[0], m[1]);
-    t->msm_a = seconds(m[1], m[2 + PROVER_A]);
-    t->msm_b1 = seconds(m[2 + PROVER_A], m[2 + PROVER_B1]);
-    t->msm_l = seconds(m[2 + PROVER_B1], m[2 + PROVER_L]);
-    t->msm_b2 = seconds(m[2 + PROVER_L], m[2 + PROVER_B2]);
-    t->msm_h = seconds(m[2 + PROVER_B2], m[2 + PROVER_H]);
+    return (uint64_t)(1e9 * krn_seconds());
 }
 
-int prover_run(struct prover *p, int slot, const uint8_t r[KRN_FR_BYTES], const uint8_t s[KRN_FR_BYTES],
-               struct krn_proof *proof, struct krn_times *times, cudaStream_t stream, char err[KRN_ERR_TEXT])
+/* An event whose time on the host's clock is known, for each job anew: times between events are floats. */
+static int tie_clocks(struct prover_job *job, char err[KRN_ERR_TEXT])
 {
-    const struct prover_slot *in = &p->slots[slot];
+    const cudaStream_t clock = job->key->dev->clock;
+    const uint64_t before = now_ns();
+    DEVICE_TRY(cudaEventRecord(job->tie, clock));
+    DEVICE_TRY(cudaEventSynchronize(job->tie));
+    job->tie_ns = before + (now_ns() - before) / 2;
+    return 0;
+}
+
+static uint64_t host_ns(const struct prover_job *job, cudaEvent_t e)
+{
+    return job->tie_ns + (uint64_t)(int64_t)(1e9 * seconds(job->tie, e));
+}
+
+/* CUDA copies what lies in memory that is not page-locked to a buffer of its own first. */
+static int upload_vector(struct prover_device *d, uint8_t *to, const uint8_t *from, size_t bytes, cudaStream_t stream,
+                         char err[KRN_ERR_TEXT])
+{
+    struct cudaPointerAttributes known;
+    if (cudaPointerGetAttributes(&known, from) != cudaSuccess || known.type == cudaMemoryTypeUnregistered) {
+        d->host_copies++;
+        d->host_copied_bytes += bytes;
+    }
+    DEVICE_TRY(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream));
+    return 0;
+}
+
+int prover_upload(struct prover_job *job, int index, struct prover_key *key, const struct krn_vectors *v,
+                  char err[KRN_ERR_TEXT])
+{
+    const struct range range("upload");
+    struct prover_device *d = key->dev;
+    const size_t rows = (size_t)KRN_FR_BYTES << key->shape.log_n;
+    job->key = key;
+    job->busy = 0;
+    prover_place_inputs(&key->shape, d->memory + (size_t)index * d->plan.slot, &job->in);
+    int status = tie_clocks(job, err);
+    if (status)
+        return status;
+    DEVICE_TRY(cudaEventRecord(job->begun, d->copies));
+    status = upload_vector(d, job->in.w, v->w, (size_t)KRN_FR_BYTES * key->shape.n_vars, d->copies, err);
+    if (status == 0)
+        status = upload_vector(d, job->in.a, v->a, rows, d->copies, err);
+    if (status == 0)
+        status = upload_vector(d, job->in.b, v->b, rows, d->copies, err);
+    if (status)
+        return status;
+    DEVICE_TRY(cudaEventRecord(job->uploaded, d->copies));
+    return 0;
+}
+
+/* ---- a proof: kernels ---- */
+
+/* Waits for all that is queued, which makes a stretch of busy time, and begins another one. */
+static int wait_and_measure(void *ctx, cudaStream_t stream, char err[KRN_ERR_TEXT])
+{
+    struct prover_job *job = (struct prover_job *)ctx;
+    DEVICE_TRY(cudaEventRecord(job->stretch[1], stream));
+    DEVICE_TRY(cudaEventSynchronize(job->stretch[1]));
+    job->busy += seconds(job->stretch_begin, job->stretch[1]);
+    job->stretch_begin = job->stretch[0];
+    DEVICE_TRY(cudaEventRecord(job->stretch_begin, stream));
+    return 0;
+}
+
+int prover_start(struct prover_job *job, char err[KRN_ERR_TEXT])
+{
+    struct prover_device *d = job->key->dev;
+    DEVICE_TRY(cudaStreamWaitEvent(d->kernels, job->uploaded, 0));
+    DEVICE_TRY(cudaEventRecord(job->started, d->kernels));
+    DEVICE_TRY(cudaStreamWaitEvent(d->feed, job->started, 0));
+    job->stretch_begin = job->started;
+    job->key->sorter.wait = wait_and_measure;
+    job->key->sorter.wait_ctx = job;
+    return 0;
+}
+
+int prover_check_c(struct prover_job *job, const uint8_t *c, uint64_t *row, char err[KRN_ERR_TEXT])
+{
+    struct prover_device *d = job->key->dev;
+    const struct prover_work *at = &job->key->work;
+    const struct prover_inputs *in = &job->in;
+    const uint32_t n = 1u << job->key->shape.log_n, blocks = (n + 255) / 256;
+    const cudaStream_t stream = d->kernels;
+    int status = upload_vector(d, at->h, c, (size_t)KRN_FR_BYTES * n, stream, err);
+    if (status)
+        return status;
+    DEVICE_TRY(cudaMemsetAsync(at->row, 0xff, sizeof *at->row, stream));
+    if (job->key->shape.curve == KRN_BN254)
+        check_kernel<<<blocks, 256, 0, stream>>>((const bn254_fr *)in->a, (const bn254_fr *)in->b,
+                                                 (const bn254_fr *)at->h, n, at->row);
+    else
+        check_kernel<<<blocks, 256, 0, stream>>>((const bls381_fr *)in->a, (const bls381_fr *)in->b,
+                                                 (const bls381_fr *)at->h, n, at->row);
+    DEVICE_TRY(cudaGetLastError());
+    DEVICE_TRY(cudaMemcpyAsync(d->row_seen, at->row, sizeof *at->row, cudaMemcpyDeviceToHost, stream));
+    status = wait_and_measure(job, stream, err);
+    if (status)
+        return status;
+    if (*d->row_seen == ~0ull)
+        return KRN_OK;
+    *row = *d->row_seen;
+    return KRN_ROW_DIFFERS;
+}
+
+/* The bases of scalars at .. at+count-1 of a set: where they lie, or in a stage once `kernels` gets there. */
+static int bases_of(struct prover_key *k, int set, size_t at, size_t count, const uint8_t **bases,
+                    char err[KRN_ERR_TEXT])
+{
+    struct prover_device *d = k->dev;
+    *bases = k->at.bases[set];
+    if (k->shape.mode != KRN_CUDA_STREAMED)
+        return 0;
+    const int turn = d->turn ^= 1;
+    DEVICE_TRY(cudaStreamWaitEvent(d->feed, d->empty[turn], 0));
+    const int status = prover_copy_points(k, set, at, count, k->work.stage[turn], d->feed, err);
+    if (status)
+        return status;
+    DEVICE_TRY(cudaEventRecord(d->full[turn], d->feed));
+    DEVICE_TRY(cudaStreamWaitEvent(d->kernels, d->full[turn], 0));
+    *bases = k->work.stage[turn];
+    return 0;
+}
+
+/* Scalars and the sets of bases that go with them. */
+struct terms {
+    const uint8_t *scalars;
+    size_t n;
+    const enum krn_set *sets;
+    int n_sets;
+};
+
+static int sum_one(struct prover_job *job, int set, const struct terms *t, size_t at, size_t count,
+                   char err[KRN_ERR_TEXT])
+{
+    static const char *const names[PROVER_SETS] = {"A", "B1", "L", "B2", "H"};
+    const struct range range(names[set]);
+    struct prover_key *k = job->key;
+    const struct msm_group *g = msm_group_of(k->shape.curve, prover_is_g2(set));
+    const cudaStream_t stream = k->dev->kernels;
+    const uint8_t *bases;
+    int status = bases_of(k, set, at, count, &bases, err);
+    if (status == 0)
+        status = g->accumulate(&k->sorter, &k->sums[set], bases, at == 0, stream, err);
+    if (status)
+        return status;
+    if (k->shape.mode == KRN_CUDA_STREAMED)
+        DEVICE_TRY(cudaEventRecord(k->dev->empty[k->dev->turn], stream));
+    if (at + count < t->n)
+        return 0;
+    k->sums[set].result = job->results[set];
+    status = g->reduce(&job->shape[set], &k->sums[set], stream, err);
+    DEVICE_TRY(cudaEventRecord(job->summed[set], stream));
+    return status;
+}
+
+static int sum_tiles(struct prover_job *job, const struct msm_shape *shape, const struct terms *t,
+                     char err[KRN_ERR_TEXT])
+{
+    struct prover_key *k = job->key;
+    const size_t tile = k->shape.tile;
+    for (int i = 0; i < t->n_sets; i++)
+        job->shape[t->sets[i]] = *shape;
+    for (size_t at = 0; at < t->n; at += tile) {
+        const size_t count = t->n - at < tile ? t->n - at : tile;
+        const size_t first = k->shape.mode == KRN_CUDA_STREAMED ? 0 : at;
+        int status = msm_digits(&k->sorter, shape, t->scalars + KRN_FR_BYTES * at, count, first, t->n, k->dev->kernels,
+                                err);
+        for (int i = 0; i < t->n_sets && status == 0; i++)
+            status = sum_one(job, t->sets[i], t, at, count, err);
+        if (status)
+            return status;
+    }
+    return 0;
+}
+
+/* Under scalars of the witness: their lengths are looked at, and none may exceed the group order. */
+static int sum_witness(struct prover_job *job, const struct terms *t, char err[KRN_ERR_TEXT])
+{
+    struct prover_key *k = job->key;
+    struct msm_shape shape = k->shape.largest[t->sets[0]];
+    const int status = msm_count(&k->sorter, t->scalars, t->n, k->dev->kernels, err);
+    if (status)
+        return status;
+    if (k->shape.copies[t->sets[0]] == 1)
+        shape = msm_choose(k->shape.curve, k->sorter.seen->words, shape.bits, k->sorter.pairs_max);
+    return sum_tiles(job, &shape, t, err);
+}
+
+/* A, L, B1 and B2, in this order. */
+static int sum_all_witness(struct prover_job *job, char err[KRN_ERR_TEXT])
+{
+    static const enum krn_set sets[] = {KRN_SET_A, KRN_SET_L, KRN_SET_B1, KRN_SET_B2};
+    const struct prover_key *k = job->key;
+    const struct prover_shape *s = &k->shape;
+    const struct terms all = {job->in.w, s->n_vars, sets, s->compact ? 2 : 4};
+    const int status = sum_witness(job, &all, err);
+    if (status || !s->compact)
+        return status;
+    const struct terms of_b = {k->work.b_scalars, s->n_b, sets + 2, 2};
+    gather_kernel<<<(unsigned)((2 * (size_t)s->n_b + 255) / 256), 256, 0, k->dev->kernels>>>(
+        (ulonglong2 *)k->work.b_scalars, (const ulonglong2 *)job->in.w, k->at.b_index, s->n_b);
+    DEVICE_TRY(cudaGetLastError());
+    return sum_witness(job, &of_b, err);
+}
+
+static int sum_quotient(struct prover_job *job, char err[KRN_ERR_TEXT])
+{
+    static const enum krn_set h = KRN_SET_H;
+    struct prover_key *k = job->key;
+    const struct terms t = {k->work.h, (size_t)1 << k->shape.log_n, &h, 1};
+    msm_count_full(&k->sorter, t.n);
+    return sum_tiles(job, &k->shape.largest[h], &t, err);
+}
+
+int prover_launch(struct prover_job *job, char err[KRN_ERR_TEXT])
+{
+    struct prover_key *k = job->key;
+    const cudaStream_t stream = k->dev->kernels;
+    int status;
+    {
+        const struct range range("transforms");
+        status = ntt_quotient(&k->tables, job->in.a, job->in.b, NULL, k->work.transforms, k->work.h, stream, err);
+        DEVICE_TRY(cudaEventRecord(job->transformed, stream));
+    }
+    if (status == 0)
+        status = sum_all_witness(job, err);
+    if (status == 0)
+        status = sum_quotient(job, err);
+    DEVICE_TRY(cudaEventRecord(job->done, stream));
+    return status;
+}
+
+/* ---- a proof: the host's part ---- */
+
+static void read_times(const struct prover_job *job, struct krn_times *t)
+{
+    double *const sums[PROVER_SETS] = {&t->msm_a, &t->msm_l, &t->msm_b1, &t->msm_b2, &t->msm_h};
+    static const enum krn_set order[PROVER_SETS] = {KRN_SET_A, KRN_SET_L, KRN_SET_B1, KRN_SET_B2, KRN_SET_H};
+    cudaEvent_t before = job->transformed;
+    t->upload = seconds(job->begun, job->uploaded);
+    t->upload_ns = host_ns(job, job->begun);
+    t->start_ns = host_ns(job, job->started);
+    t->ntt = seconds(job->started, job->transformed);
+    for (int i = 0; i < PROVER_SETS; before = job->summed[order[i]], i++)
+        *sums[i] = seconds(before, job->summed[order[i]]);
+    t->busy = job->busy + seconds(job->stretch_begin, job->done);
+}
+
+int prover_finish(struct prover_job *job, const uint8_t r[KRN_FR_BYTES], const uint8_t s[KRN_FR_BYTES],
+                  struct krn_proof *proof, struct krn_times *times, char err[KRN_ERR_TEXT])
+{
+    const struct prover_key *k = job->key;
     struct krn_proof_sums sums;
     struct krn_blinds blinds;
-    uint8_t *to[PROVER_SETS] = {sums.a, sums.b1, sums.l, sums.b2, sums.h};
-    DEVICE_TRY(cudaStreamWaitEvent(stream, in->uploaded, 0));
-    DEVICE_TRY(cudaEventRecord(p->marks[0], stream));
-    int status = ntt_quotient(&p->tables, in->a, in->b, NULL, p->work, p->h, stream, err);
-    if (status)
-        return status;
-    DEVICE_TRY(cudaEventRecord(p->marks[1], stream));
-    krn_blind(&p->key, r, s, &blinds);
-    status = sum_sets(p, in->w, p->n_vars, PROVER_A, PROVER_H, stream, err);
-    if (status == 0)
-        status = sum_sets(p, p->h, (size_t)1 << p->log_n, PROVER_H, PROVER_SETS, stream, err);
-    if (status)
-        return status;
-    DEVICE_TRY(cudaStreamSynchronize(stream));
-    for (int set = 0; set < PROVER_SETS; set++)
-        msm_finish(p->curve, is_g2(set), &p->shape[set], &p->sums[set], to[set]);
-    krn_assemble(&p->key, &sums, &blinds, r, s, proof);
-    read_times(p, slot, times);
+    uint8_t *const to[PROVER_SETS] = {sums.a, sums.b1, sums.l, sums.b2, sums.h};
+    krn_blind(&k->key, r, s, &blinds);
+    DEVICE_TRY(cudaEventSynchronize(job->done));
+    const struct range range("finish");
+    const double start = krn_seconds();
+    for (int set = 0; set < PROVER_SETS; set++) {
+        struct msm_sums m = {};
+        m.result = job->results[set];
+        msm_finish(k->shape.curve, prover_is_g2(set), &job->shape[set], &m, to[set]);
+    }
+    krn_assemble(&k->key, &sums, &blinds, r, s, proof);
+    read_times(job, times);
+    times->finish = krn_seconds() - start;
     return KRN_OK;
 }

@@ -123,6 +123,29 @@ static void check_points(const struct krn_curve *c, const char *group, size_t po
     free(v);
 }
 
+/* Which variables have points in B, whatever these are. */
+static void check_finite(const struct krn_curve *c, uint64_t *random)
+{
+    const size_t g1 = 2 * c->fq_bytes, g2 = 2 * g1;
+    uint8_t *b1 = calloc(MOST, g1), *b2 = calloc(MOST, g2);
+    struct krn_key key = {.curve = c->id, .b1 = b1, .b2 = b2};
+    for (key.n_vars = 1; key.n_vars < MOST; key.n_vars++) {
+        const size_t i = key.n_vars - 1, at1 = i * g1, at2 = i * g2;
+        const uint32_t before = krn_finite_b(&key, (unsigned)(rnd(random) % 5));
+        b1[at1 + rnd(random) % g1] = 1;
+        check(krn_finite_b(&key, 2) == 0, "%s: variable %zu has a point in b1 alone", c->name, i);
+        b2[at2 + rnd(random) % g2] = 1;
+        check(krn_finite_b(&key, 3) == before + 1, "%s: variable %zu has points", c->name, i);
+        if (rnd(random) % 2) {
+            memset(b1 + at1, 0, g1);
+            check(krn_finite_b(&key, 0) == 0, "%s: variable %zu has a point in b2 alone", c->name, i);
+            memset(b2 + at2, 0, g2);
+        }
+    }
+    free(b1);
+    free(b2);
+}
+
 /* ---- conversions ---- */
 
 /* The columns a, a*R and a/R of field.txt. */
@@ -169,6 +192,7 @@ int main(void)
         check_points(c, name, 2 * c->fq_bytes, krn_g1_first_bad, &random);
         snprintf(name, sizeof name, "%s_g2", prefixes[i]);
         check_points(c, name, 4 * c->fq_bytes, krn_g2_first_bad, &random);
+        check_finite(c, &random);
         snprintf(name, sizeof name, "%s_fq", prefixes[i]);
         check_conversions(c, name);
     }

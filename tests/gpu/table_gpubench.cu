@@ -199,9 +199,14 @@ static uint8_t *pinned_scalars(enum krn_curve_id curve, enum scalar_kind kind, u
     return (uint8_t *)host;
 }
 
-/* One proof after another, and one while the next one's vectors travel. */
-static void time_proofs(const char *kind, struct krn_dev_key *key, const struct krn_key *k, const struct krn_vectors *v,
-                        double floor_ms)
+static double median(std::vector<double> v)
+{
+    std::sort(v.begin(), v.end());
+    return v[v.size() / 2];
+}
+
+static void time_alone(const char *kind, struct krn_dev_key *key, const struct krn_key *k, const struct krn_vectors *v,
+                       double floor_ms)
 {
     const struct krn_backend *gpu = &krn_cuda_backend;
     char err[KRN_ERR_TEXT] = "", name[64];
@@ -217,22 +222,41 @@ static void time_proofs(const char *kind, struct krn_dev_key *key, const struct 
         if (i > 0)
             ms.push_back(1e3 * (krn_seconds() - start));
     }
-    std::sort(ms.begin(), ms.end());
     snprintf(name, sizeof name, "proof %s", kind);
-    line(name, k->curve, (int)k->log_domain, ms[REPEATS / 2], floor_ms);
-    printf("    of one, ms: upload %.2f ntt %.2f A %.2f B1 %.2f L %.2f B2 %.2f H %.2f\n", 1e3 * t.upload, 1e3 * t.ntt,
-           1e3 * t.msm_a, 1e3 * t.msm_b1, 1e3 * t.msm_l, 1e3 * t.msm_b2, 1e3 * t.msm_h);
-    enum { QUEUED = 12 };
-    double start = krn_seconds();
+    line(name, k->curve, (int)k->log_domain, median(ms), floor_ms);
+    printf("    of one, ms: upload %.2f ntt %.2f A %.2f L %.2f B1 %.2f B2 %.2f H %.2f finish %.2f, busy %.2f; all %.2f "
+           "to %.2f\n", 1e3 * t.upload, 1e3 * t.ntt, 1e3 * t.msm_a, 1e3 * t.msm_l, 1e3 * t.msm_b1, 1e3 * t.msm_b2,
+           1e3 * t.msm_h, 1e3 * t.finish, 1e3 * t.busy, *std::min_element(ms.begin(), ms.end()),
+           *std::max_element(ms.begin(), ms.end()));
+}
+
+/* One after another, each begun before the one before is finished: what the service does with slots always ready. */
+static void time_queued(const char *kind, struct krn_dev_key *key, const struct krn_key *k, const struct krn_vectors *v,
+                        double floor_ms)
+{
+    enum { QUEUED = 24, WARM = 2 };
+    const struct krn_backend *gpu = &krn_cuda_backend;
+    char err[KRN_ERR_TEXT] = "", name[64];
+    uint8_t r[32] = {3}, s[32] = {5};
     struct krn_job *before, *next;
+    struct krn_proof proof;
+    struct krn_times t;
+    uint64_t row;
+    double start = 0, busy = 0;
     die_if(gpu->begin(key, v, r, s, &before, err), err);
-    for (int i = 1; i < QUEUED; i++) {
+    for (int i = 0; i < QUEUED + WARM; i++) {
         die_if(gpu->begin(key, v, r, s, &next, err) || gpu->finish(before, &proof, &t, &row, err), err);
+        if (i + 1 == WARM)
+            start = krn_seconds();
+        else if (i >= WARM)
+            busy += t.busy;
         before = next;
     }
+    const double wall = krn_seconds() - start;
     die_if(gpu->finish(before, &proof, &t, &row, err), err);
     snprintf(name, sizeof name, "queued %s", kind);
-    line(name, k->curve, (int)k->log_domain, 1e3 * (krn_seconds() - start) / QUEUED, floor_ms);
+    line(name, k->curve, (int)k->log_domain, 1e3 * wall / QUEUED, floor_ms);
+    printf("    GPU busy %.1f %% of the time\n", 100 * busy / wall);
 }
 
 static void bench_proof(enum krn_curve_id curve, int log, double floor_ms)
@@ -260,7 +284,8 @@ static void bench_proof(enum krn_curve_id curve, int log, double floor_ms)
     for (auto &kind : kinds) {
         uint8_t *w = pinned_scalars(curve, kind.kind, 5, n);
         const struct krn_vectors v = {w, a, b, NULL};
-        time_proofs(kind.name, loaded, &key, &v, floor_ms);
+        time_alone(kind.name, loaded, &key, &v, floor_ms);
+        time_queued(kind.name, loaded, &key, &v, floor_ms);
         CHECK(cudaFreeHost(w));
     }
     CHECK(cudaFreeHost(a));
@@ -269,7 +294,8 @@ static void bench_proof(enum krn_curve_id curve, int log, double floor_ms)
     krn_cuda_backend.close(dev);
 }
 
-/* Arguments, for one part alone: ntt | g1 | g2, curve (0 | 1), size as a power of two, copies of the bases. */
+/* Arguments, for one part alone: ntt | g1 | g2, curve (0 | 1), size as a power of two, copies of the bases; or proof,
+ * curve and size. */
 int main(int argc, char **argv)
 {
     int devices = 0;
@@ -278,6 +304,10 @@ int main(int argc, char **argv)
         return 77;
     }
     stopwatch watch;
+    if (argc == 4 && strcmp(argv[1], "proof") == 0) {
+        bench_proof((enum krn_curve_id)atoi(argv[2]), atoi(argv[3]), 1);
+        return 0;
+    }
     if (argc == 5) {
         const enum krn_curve_id curve = (enum krn_curve_id)atoi(argv[2]);
         if (strcmp(argv[1], "ntt") == 0)
