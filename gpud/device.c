@@ -52,7 +52,8 @@ static bool has_slots(const struct shm_region *r, int node) {
     return false;
 }
 
-/* This thread, and those that it starts, go to the CPUs of the device's node. Where no slots lie there all are alike. */
+/* This thread, and those that it starts, go to the CPUs of the device's node. Where no slots lie there all are
+ * alike. */
 static void pin(struct gpud_device *d) {
     const struct krn_backend *backend = d->work->backend;
     int node = backend->node ? backend->node(d->index) : -1;
@@ -216,6 +217,7 @@ static int take_slot(struct gpud_device *d, struct gpud_flight *f, bool *later) 
     };
     bool far = false;
     int rc = gpud_pick_take(d->work->region, &pick, &f->slot, &f->desc, &far, later);
+    if (rc == 0) atomic_store(&shown->idle, false);
     if (rc == 0 && far) atomic_fetch_add(&shown->far_slots, 1);
     return rc;
 }
@@ -261,17 +263,14 @@ static bool is_stopped(struct gpud_work *w, uint64_t *kicks) {
 /* Waits until somebody kicks, or (later) at most as long as this device leaves others their slots. */
 static void wait_for_kick(struct gpud_device *d, uint64_t seen, bool later) {
     struct gpud_work *w = d->work;
-    struct gpud_shown *shown = &w->shown[d->index];
     uint64_t until_ns = d->idle_ns + d->keys.load_ns;
     const struct timespec until = {(time_t)(until_ns / 1000000000), (long)(until_ns % 1000000000)};
     int rc = 0;
-    atomic_store(&shown->idle, true);
     pthread_mutex_lock(&w->lock);
     while (w->kicks == seen && !w->stop && rc == 0)
         rc = later ? pthread_cond_clockwait(&w->kicked, &w->lock, CLOCK_MONOTONIC, &until)
                    : pthread_cond_wait(&w->kicked, &w->lock);
     pthread_mutex_unlock(&w->lock);
-    atomic_store(&shown->idle, false);
 }
 
 /* Proves until it is told to stop: 0. -1: the device is lost. */
@@ -279,6 +278,7 @@ static int prove(struct gpud_device *d) {
     uint64_t kicks;
     while (!is_stopped(d->work, &kicks)) {
         bool later = false;
+        atomic_store(&d->work->shown[d->index].idle, !gpud_flights_on_device(&d->flights));
         int started = may_start(d) ? start_next(d, &later) : 0;
         if (started < 0) return -1;
         if (started) continue;
@@ -304,10 +304,12 @@ static void *run(void *arg) {
     d->idle_ns = shm_host_now_ns();
     atomic_store(&d->work->shown[d->index].state, GPUD_DEVICE_READY);
     gpud_work_tell(d->work);
-    if (prove(d) == 0)
+    if (prove(d) == 0) {
         close_device(d);
-    else
-        gpud_flights_close(&d->flights);        /* a device in doubt is left to the exit of the process */
+    } else {                        /* in doubt: it is left to the exit of the process */
+        gpud_flights_close(&d->flights);
+        gpud_keys_abandon(&d->keys);
+    }
     return NULL;
 }
 

@@ -42,6 +42,9 @@ int gpud_keys_load_all(struct gpud_keys *k, struct gpud_error *err);
 /* No proof may be on the device. All zero bytes, twice: harmless. */
 void gpud_keys_close(struct gpud_keys *k);
 
+/* The same for a device that is lost: what lies on it is left to the exit of the process. */
+void gpud_keys_abandon(struct gpud_keys *k);
+
 bool gpud_keys_has(const struct gpud_keys *k, uint32_t circuit);
 /* Whether the key is there or can come without that another goes. */
 bool gpud_keys_has_room(const struct gpud_keys *k, uint32_t circuit);

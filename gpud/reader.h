@@ -1,7 +1,7 @@
 /*
  * gpud/reader.h: reads a key's file for a device that loads it: large reads, many of them queued at once by io_uring,
- * or one after the other where io_uring is not permitted. The mapping of the key is not touched, so a file that is cut or
- * written to meanwhile is a refusal with its name, not a SIGBUS.
+ * or one after the other where io_uring is not permitted. The mapping of the key is not touched, so a file that is cut
+ * or written to meanwhile is a refusal with its name, not a SIGBUS.
  */
 #ifndef GPUD_READER_H
 #define GPUD_READER_H

@@ -37,7 +37,7 @@ static_assert(GPUD_MAX_CIRCUITS <= 64, "a set of circuits is one word");
 struct gpud_shown {
     _Atomic int state;                  /* enum gpud_device_state */
     _Atomic int node;                   /* NUMA node; -1: not known, every slot is near */
-    _Atomic bool idle;                  /* it waits for a slot */
+    _Atomic bool idle;                  /* it has no slot in hand and no proof on it, and looks for one */
     _Atomic uint64_t loaded;            /* keys on it, bit by circuit */
     _Atomic uint64_t proofs, busy_us;   /* settled; time with at least one proof on the device */
     _Atomic uint64_t far_slots;         /* taken from another node */

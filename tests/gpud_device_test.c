@@ -9,18 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "formats/snarkjs.h"
-#include "gpud/device.h"
 #include "gpud/receipt.h"
-#include "gpud/result.h"
-#include "shm/host.h"
 #include "synth/eval.h"
-#include "synth/producer.h"
-#include "tests/check.h"
+#include "tests/gpud_world.h"
 
-#define CASE "tests/data/cases/mul2_bn128/"
-
-enum { SLOTS = 6, MAX_CALLS = 64, DEADLINE_S = 20 };
+enum { SLOTS = 6, MAX_CALLS = 64 };
 
 /* Every allocation of the process is counted (not under sanitizers, whose own malloc it is). */
 static _Atomic unsigned long allocations;
@@ -160,40 +153,10 @@ static const struct krn_backend backend = {
 
 /* ---- the world around it ---- */
 
-static struct gpud_circuit circuits[GPUD_MAX_CIRCUITS];
-static struct shm_region region;
-static struct gpud_work work;
 static struct gpud_device device;
-static struct synth_producer producer;
-static struct shm_waiter *waiter;
-static uint8_t *witness;
-static size_t witness_bytes;
 
 static void make_world_on(const struct krn_backend *with, bool uploads) {
-    struct gpud_error err;
-    struct fmt_error why;
-    struct shm_error shm_why;
-    char instance[SHM_INSTANCE_MAX], text[160];
-    snprintf(instance, sizeof instance, "device_test%d", (int)getpid());
-    const struct shm_class slots = {.bytes = circuits[0].place.bytes_with_c, .per_node = SLOTS};
-    const struct shm_spec spec = {
-        .instance = instance, .n_classes = 1, .classes = &slots, .n_nodes = 1, .n_jobs = 64, .n_peers = 4,
-        .n_circuits = GPUD_MAX_CIRCUITS, .result_bytes = gpud_result_bytes(circuits[0].zkey.n_public),
-        .small_pages = true,
-    };
-    if (shm_region_create(&region, &spec, &shm_why)) {
-        printf("%s\n", shm_why.text);
-        exit(1);
-    }
-    region.circuits[0].slot_bytes = circuits[0].place.bytes_with_c;
-    CHECK(gpud_work_open(&work, &region, with, circuits, 1, NULL, &err) == 0);
-    CHECK(shm_waiter_open(&waiter, &region.super->bell, SHM_BACKEND_AUTO, text) == 0);
-    work.own_eventfd = shm_waiter_eventfd(waiter);
-    const struct synth_producer_options o = {.instance = instance, .kind = SYNTH_FOREIGN};
-    if (synth_producer_join(&producer, &o, &why)) {
-        printf("%s\n", why.text);
-        exit(1);
-    }
+    open_world(with, 1, SLOTS);
     fake.uploads = uploads;
     fake.finish_allowed = -1;
     fake.error_at = -1;
@@ -212,43 +175,9 @@ static void start(void) {
 }
 
 static void end_world(void) {
-    struct shm_error why;
-    char instance[SHM_INSTANCE_MAX];
     gpud_work_stop(&work);
     CHECK(gpud_device_join(&device, DEADLINE_S * 1000));
-    synth_producer_leave(&producer);
-    shm_waiter_close(waiter);
-    gpud_work_close(&work);
-    memcpy(instance, region.super->instance, sizeof instance);
-    shm_region_close(&region);
-    CHECK(shm_region_unlink(instance, &why) == 0);
-}
-
-/* A job, and its slot READY with the bundled witness (a and b are nothing to this back end). */
-static struct shm_job_ref add_job(uint32_t priority) {
-    struct shm_job_ref ref = {0};
-    struct synth_work w;
-    const struct shm_job_new j = {.priority = priority, .witness = ""};
-    CHECK(shm_job_add(&region, &j, shm_host_now_ns(), 0, &ref) == 0);
-    CHECK(synth_producer_next(&producer, NULL, NULL, DEADLINE_S * 1000, &w) == SYNTH_GOT_WORK);
-    memcpy(w.payload + circuits[0].place.w, witness, witness_bytes);
-    const struct synth_filled filled = {.n_vars = circuits[0].zkey.n_vars, .n_rows = circuits[0].zkey.n_rows};
-    CHECK(synth_producer_commit(&producer, &w, &filled) == 0);
-    return ref;
-}
-
-/* As the daemon's loop does: passes the bell on, until the job is in that state. */
-static bool reaches(struct shm_job_ref job, enum shm_job_state state) {
-    uint64_t end = shm_host_now_ns() + DEADLINE_S * 1000000000ull;
-    while (shm_job_state(&region, job) != state) {
-        struct shm_event ev[4];
-        uint32_t seen = shm_bell_read(&region.super->bell);
-        gpud_work_kick(&work);
-        if (shm_job_state(&region, job) == state) break;
-        shm_waiter_wait(waiter, seen, 100, ev, 4);
-        if (shm_host_now_ns() > end) return false;
-    }
-    return true;
+    close_world();
 }
 
 static void allow_finishes(int n) {
@@ -270,20 +199,6 @@ static void wait_for_calls(const char *calls) {
         failures++;
     }
     pthread_mutex_unlock(&fake.lock);
-}
-
-static uint32_t slots_in(enum shm_slot_state state) {
-    uint32_t counts[SHM_SLOT_STATES];
-    shm_slot_count(&region, counts);
-    return counts[state];
-}
-
-/* The thread moves a slot just after the call that we waited for. */
-static bool settle_at(enum shm_slot_state state, uint32_t n) {
-    uint64_t end = shm_host_now_ns() + DEADLINE_S * 1000000000ull;
-    while (slots_in(state) != n)
-        if (shm_host_now_ns() > end) return false;
-    return true;
 }
 
 /* ---- tests ---- */
@@ -452,7 +367,8 @@ static void test_device_fails(void) {
     CHECK(gpud_work_failed(&work, &err) && strstr(err.text, "the fake is broken"));
     CHECK(shm_job_state(&region, first) == SHM_JOB_SYNTHESIS && shm_job_state(&region, second) == SHM_JOB_SYNTHESIS);
     CHECK(slots_in(SHM_SLOT_READY) == 2);
-    CHECK(atomic_load(&region.jobs[first.index].attempts) == 1 && atomic_load(&region.jobs[second.index].attempts) == 1);
+    CHECK(atomic_load(&region.jobs[first.index].attempts) == 1);
+    CHECK(atomic_load(&region.jobs[second.index].attempts) == 1);
     end_world();
 }
 
@@ -540,8 +456,8 @@ static void test_checks(void) {
     make_world(true);
     memcpy(shm_region_payload(&region, 0), witness, witness_bytes);
     CHECK(gpud_work_check(&work, 0, &good, &err) == 0);
-    d = good, d.circuit = 1;
-    CHECK(gpud_work_check(&work, 0, &d, &err) && strstr(err.text, "circuit 1"));
+    d = good, d.circuit = CIRCUITS;
+    CHECK(gpud_work_check(&work, 0, &d, &err) && strstr(err.text, "circuit 2"));
     d = good, d.circuit = UINT32_MAX;
     CHECK(gpud_work_check(&work, 0, &d, &err));
     d = good, d.n_vars++;
@@ -567,24 +483,8 @@ static void test_checks(void) {
     end_world();
 }
 
-static void load_case(void) {
-    const struct gpud_circuit_spec spec = {.name = "mul2", .zkey = CASE "mul2_final.zkey"};
-    struct gpud_error err = {""};
-    struct fmt_error why = {""};
-    if (gpud_circuit_open(&circuits[0], &spec, 1, &err) ||
-        fmt_proof_read(CASE "proof.json", circuits[0].zkey.curve, &fake.good, &why)) {
-        printf("%s%s\n", err.text, why.text);
-        exit(1);
-    }
-    witness_bytes = (size_t)circuits[0].zkey.n_vars * KRN_FR_BYTES;
-    FILE *f = fopen(CASE "mul2.wtns", "rb");
-    witness = malloc(witness_bytes);
-    if (!f || fseek(f, -(long)witness_bytes, SEEK_END) || fread(witness, witness_bytes, 1, f) != 1) exit(1);
-    fclose(f);
-}
-
 int main(void) {
-    load_case();
+    load_case(&fake.good);
     test_overlap();
     test_no_upload();
     test_claim_uploaded();
@@ -601,7 +501,6 @@ int main(void) {
     test_quarantine();
     test_checks();
     test_no_allocation();
-    gpud_circuit_close(&circuits[0]);
-    free(witness);
+    unload_case();
     return failures != 0;
 }
