@@ -91,7 +91,7 @@ bench: deps                 ## speed of every part, each beside its physical lim
 	@$(MAKE) --no-print-directory -j$$(nproc) programs $(BENCHES)
 	@tests/bench/run $(B)
 
-test-gpu: programs $(GPU_TESTS)     ## what needs a GPU: equal to the CPU byte for byte
+test-gpu: programs $(GPU_TESTS) $(B)/gpu/partition_gpubench     ## what needs a GPU: equal to the CPU byte for byte
 	@tests/gpu/run $(B)
 
 bench-gpu: $(GPU_BENCHES)   ## GPU speed beside its floor, one table
