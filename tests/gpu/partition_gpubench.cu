@@ -6,7 +6,8 @@
  *
  * --log 27 is PoRep's 32 GiB partition; 20 where nothing is said. The key is made on the device, from a random trapdoor or
  * the given one. --key compares its points with a file's, made by `pinwheel setup` for the same circuit (`pinwheel synthetic
- * --mix partition`) and trapdoor. --out writes the last proof and its publics as snarkjs reads them.
+ * --mix partition`) and trapdoor. --out writes the last proof, its publics and the
+ * verification key as snarkjs reads them.
  */
 #include <getopt.h>
 #include <stdlib.h>
@@ -15,16 +16,18 @@
 
 #include <algorithm>
 
+#include "kernels/cuda.h"
 #include "tests/gpu/generate.cuh"
 #include "tests/gpu/partition_key.cuh"
 
 extern "C" {
+#include "formats/payload.h"
 #include "formats/snarkjs.h"
 #include "formats/zkey.h"
 #include "tests/gpu/partition_feed.h"
 }
 
-enum { MAX_RUNS = 99, COMPARE = 1 << 20 };
+enum { MAX_RUNS = 99, COMPARE = 1 << 20, QUEUED = 6 };
 
 static const double GIB = 1 << 30;
 
@@ -124,45 +127,51 @@ struct bench {
     struct krn_proof proof;
 };
 
-/* What lies where. */
-static void print_plan(const struct bench *b, const struct partition *p, size_t slot)
+/* What lies where, said before any of it is taken; returns the budget for workspace and keys, which leaves room for the
+ * making of the key and a margin. */
+static uint64_t print_plan(const struct partition *p, size_t slot)
 {
-    const size_t g1 = 2 * krn_curve(p->curve)->fq_bytes, n_b = partition_n_b(p);
-    struct krn_memory m;
-    b->gpu->memory(b->device, &m);
-    printf("memory, GiB\n");
-    printf("  device: %.2f in all; workspace and vectors of %u proof(s) in flight %.2f; room for keys %.2f\n",
-           m.total / GIB, b->gpu->depth(b->device), m.workspace / GIB, m.key_room / GIB);
-    printf("  key as points in one copy: A %.2f, L %.2f, H %.2f, B1 %.2f, B2 %.2f (B: %zu of %u variables)\n",
-           p->n_wires * g1 / GIB, (p->n_wires - p->n_public - 1.0) * g1 / GIB, ((size_t)g1 << p->log_domain) / GIB,
-           n_b * g1 / GIB, n_b * 2 * g1 / GIB, n_b, p->n_wires);
-    printf("  while the key is made: %.2f on the device\n", partition_key_bytes(p) / GIB);
-    printf("  host: one slot %.2f (w, a, b), page-locked\n", slot / GIB);
+    const struct krn_key key = partition_key_numbers(p);
+    const size_t g1 = 2 * krn_curve(p->curve)->fq_bytes, making = partition_key_bytes(p);
+    struct krn_cuda_plan plan;
+    const struct krn_key *const keys[] = {&key};
+    size_t free_bytes, total;
+    char text[KRN_ERR_TEXT];
+    CHECK(cudaMemGetInfo(&free_bytes, &total));
+    const uint64_t budget = free_bytes - std::min(free_bytes, free_bytes / 32 + making);
+    if (krn_cuda_plan_make(keys, 1, budget, &plan, text))
+        end("plan", text);
+    printf("device: %.2f GiB, %.2f free; %s\n", total / GIB, free_bytes / GIB,
+           krn_cuda_plan_text(&plan, &key, text));
+    printf("key in one copy, GiB: A %.2f, L %.2f, H %.2f, B1 %.2f, B2 %.2f (B has %u of %u variables); while it is made "
+           "%.2f more\n", p->n_wires * g1 / GIB, (p->n_wires - p->n_public - 1.0) * g1 / GIB,
+           (g1 << p->log_domain) / GIB, key.n_b * g1 / GIB, key.n_b * 2 * g1 / GIB, key.n_b, p->n_wires, making / GIB);
+    printf("host: one slot of %.2f GiB (w, a, b) in shared memory, page-locked\n", slot / GIB);
+    return budget;
 }
 
-/* Opens the device, plans with room left for the making of the key, and loads it. */
-static void load_key(struct bench *b, const struct partition *p, const struct arguments *a, struct partition_key *k)
+/* Opens the device, plans, makes the key and loads it. */
+static void load_key(struct bench *b, const struct partition *p, const struct arguments *a, uint64_t budget,
+                     struct partition_key *k)
 {
     char err[KRN_ERR_TEXT] = "";
-    size_t free_bytes, total, slot;
-    make_key(k, p, a);
+    const struct krn_key numbers = partition_key_numbers(p);
+    const struct krn_key *const keys[] = {&numbers};
     b->device = b->gpu->open(0, 0, err);
     if (!b->device)
         end("device", err);
-    CHECK(cudaMemGetInfo(&free_bytes, &total));
-    const struct krn_key *const keys[] = {&k->key};
-    if (b->gpu->plan(b->device, keys, 1, free_bytes - free_bytes / 32, err))
+    if (b->gpu->plan(b->device, keys, 1, budget, err))
         end("plan", err);
-    partition_feed_memory(b->feed, &slot);
-    print_plan(b, p, slot);
+    const double begin = now();
+    make_key(k, p, a);
     if (a->key)
         compare_key(k, a->key);
-    const double begin = now();
+    const double made = now();
     if (b->gpu->key_load(b->device, &k->key, &k->source, &b->loaded, err))
         end("key", err);
     partition_key_drop(k);
-    printf("key made on the device in %.2f s: %.2f GiB\n", now() - begin,
-           b->gpu->key_bytes(b->device, &k->key) / GIB);
+    printf("key: tables and Lagrange values %s%.2f s, points %.2f s\n", a->key ? "and the comparison " : "", made - begin,
+           now() - made);
 }
 
 static void check_proof(const struct bench *b, const struct partition_key *k, const uint8_t *w)
@@ -217,14 +226,54 @@ static void prove_all(struct bench *b, const struct partition_key *k, const stru
            a->log == PARTITION_FULL_LOG ? "; wanted: 2.0 s, then 1.0" : "");
 }
 
-static void write_out(const struct bench *b, const struct partition *p, const char *prefix)
+/* The last slot's proofs one after another, each uploaded while the one before computes: what a proof costs the device when
+ * slots are always ready. */
+static void prove_queued(struct bench *b, const struct partition_key *k, const struct arguments *a)
+{
+    struct partition_filled filled;
+    struct fmt_error why;
+    struct krn_job *job[2];
+    struct krn_times t;
+    uint64_t row;
+    double first = 0;
+    uint8_t r[KRN_FR_BYTES], s[KRN_FR_BYTES];
+    char err[KRN_ERR_TEXT];
+    if (b->gpu->depth(b->device) < 2) {
+        printf("queued: there is memory for one proof in flight\n");
+        return;
+    }
+    if (partition_feed_next(b->feed, &filled, &why))
+        end("slot", why.text);
+    for (int i = 0; i <= QUEUED; i++) {
+        random_scalar(k->p->curve, a->seed + 500 + 2 * (uint64_t)i, r);
+        random_scalar(k->p->curve, a->seed + 501 + 2 * (uint64_t)i, s);
+        if (i < QUEUED && b->gpu->begin(b->loaded, &filled.vectors, r, s, &job[i % 2], err))
+            end("begin", err);
+        if (i == 0)
+            continue;
+        if (b->gpu->finish(job[(i - 1) % 2], &b->proof, &t, &row, err))
+            end("finish", err);
+        if (i == 1)
+            first = now();
+        check_proof(b, k, filled.vectors.w);
+    }
+    printf("queued: %.3f s a proof (%d of one slot)\n", (now() - first) / (QUEUED - 1), QUEUED);
+    if (partition_feed_done(b->feed))
+        end("job", "is not what it should be");
+}
+
+static void write_out(const struct bench *b, const struct partition_key *k, const char *prefix)
 {
     char path[4096];
     struct fmt_error err;
+    const struct partition *p = k->p;
     size_t bytes;
     const uint8_t *w = (const uint8_t *)partition_feed_memory(b->feed, &bytes);     /* the slot begins with w */
     snprintf(path, sizeof path, "%s.proof", prefix);
     if (fmt_proof_write(path, krn_curve(p->curve), &b->proof, &err))
+        end("--out", err.text);
+    snprintf(path, sizeof path, "%s.vk", prefix);
+    if (fmt_vk_write(path, &k->vk, &err))
         end("--out", err.text);
     snprintf(path, sizeof path, "%s.public", prefix);
     if (fmt_public_write(path, w + KRN_FR_BYTES, p->n_public, &err))
@@ -242,20 +291,22 @@ static void run(const struct arguments *a)
         end("--log", "10 to 28 are possible");
     printf("%s, domain 2^%u: %u constraints, %u public, %u variables, seed %llu\n", krn_curve(p.curve)->name, p.log_domain,
            p.n_constraints, p.n_public, p.n_wires, (unsigned long long)p.seed);
+    const uint64_t budget = print_plan(&p, fmt_payload_of(p.n_wires, p.log_domain).bytes);
     double begin = now();
     b.feed = partition_feed_open(&p, a->threads, &err);
     if (!b.feed)
         end("region", err.text);
-    const double populated = now() - begin;
-    load_key(&b, &p, a, &k);
     void *memory = partition_feed_memory(b.feed, &slot);
+    const double populated = now() - begin;
+    load_key(&b, &p, a, budget, &k);
     begin = now();
     if (b.gpu->host_register(b.device, memory, slot))
         end("slot", "cannot be page-locked");
     printf("region populated in %.2f s, page-locked in %.2f s\n", populated, now() - begin);
     prove_all(&b, &k, a);
+    prove_queued(&b, &k, a);
     if (a->out)
-        write_out(&b, &p, a->out);
+        write_out(&b, &k, a->out);
     b.gpu->key_free(b.loaded);
     b.gpu->host_unregister(b.device, memory, slot);
     b.gpu->close(b.device);

@@ -2,7 +2,11 @@
 
 #include <string.h>
 
-enum { CHUNK = 1 << 21, THREADS = 128 };    /* points at once */
+enum {
+    CHUNK = 1 << 21,            /* points at once */
+    THREADS = 128,
+    TABLES = 200 << 20,         /* bytes that the tables of multiples take at most */
+};
 
 /* What is computed of a wire: A_j, B_j, or (beta A_j + alpha B_j + C_j) / delta (L) or / gamma (IC), all at tau. */
 enum what { WHAT_A, WHAT_B, WHAT_L, WHAT_IC };
@@ -297,7 +301,18 @@ static int fixed_points(struct partition_key *k, char err[KRN_ERR_TEXT])
 size_t partition_key_bytes(const struct partition *p)
 {
     const size_t g2 = 4 * krn_curve(p->curve)->fq_bytes;
-    return ((size_t)KRN_FR_BYTES << p->log_domain) + CHUNK * (KRN_FR_BYTES + 2 * g2);
+    return ((size_t)KRN_FR_BYTES << p->log_domain) + CHUNK * (KRN_FR_BYTES + 2 * g2) + TABLES;
+}
+
+struct krn_key partition_key_numbers(const struct partition *p)
+{
+    struct krn_key key = {};
+    key.curve = p->curve;
+    key.n_vars = p->n_wires;
+    key.n_public = p->n_public;
+    key.log_domain = p->log_domain;
+    key.n_b = partition_n_b(p);
+    return key;
 }
 
 static int start(struct partition_key *k, char err[KRN_ERR_TEXT])
@@ -339,11 +354,7 @@ int partition_key_open(struct partition_key *k, const struct partition *p, const
     *k = {};
     k->p = p;
     k->trapdoor = *t;
-    k->key.curve = p->curve;
-    k->key.n_vars = p->n_wires;
-    k->key.n_public = p->n_public;
-    k->key.log_domain = p->log_domain;
-    k->key.n_b = partition_n_b(p);
+    k->key = partition_key_numbers(p);
     k->source.ctx = k;
     k->source.make = make;
     const int status = start(k, err);

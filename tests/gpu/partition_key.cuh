@@ -26,7 +26,10 @@ struct partition_key {
     struct krn_source source;           /* for key_load; until partition_key_drop */
 };
 
-/* Device bytes that are taken from open to drop, tables not counted (under 200 MiB). */
+/* The numbers of the key, for planners. */
+struct krn_key partition_key_numbers(const struct partition *p);
+
+/* Device bytes that are taken from open to drop. */
 size_t partition_key_bytes(const struct partition *p);
 
 /* 0 or -errno with err. */
