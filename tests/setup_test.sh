@@ -126,6 +126,14 @@ cmp "$tmp/seed1.r1cs" "$tmp/seed2.r1cs"
 cmp "$tmp/seed1.wtns" "$tmp/seed2.wtns"
 ! cmp -s "$tmp/free1.wtns" "$tmp/free2.wtns" || fail "two runs without a seed gave the same witness"
 
+# What is written does not pass through memory: files of 110 MB, in 64 MiB of address space.
+(
+    ulimit -v 65536
+    "$pinwheel" synthetic --constraints 500000 --mix sha256 "$tmp/large.r1cs" "$tmp/large.wtns" >/dev/null
+)
+(($(stat -c %s "$tmp/large.r1cs") > 64 << 20)) || fail "a small file"
+rm "$tmp/large.r1cs" "$tmp/large.wtns"
+
 # The witness is of the mix that was asked for: the share of bits among 20,000 values.
 bits() {
     "$pinwheel" synthetic --constraints 20000 --mix "$1" "$tmp/mix.r1cs" "$tmp/mix.wtns" >/dev/null

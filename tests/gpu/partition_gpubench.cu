@@ -6,8 +6,7 @@
  *
  * --log 27 is PoRep's 32 GiB partition; 20 where nothing is said. The key is made on the device, from a random trapdoor or
  * the given one. --key compares its points with a file's, made by `pinwheel setup` for the same circuit (`pinwheel synthetic
- * --mix partition`) and trapdoor. --out writes the last proof, its publics and the
- * verification key as snarkjs reads them.
+ * --mix partition`) and trapdoor. --out writes the last proof, its publics and the verification key as snarkjs reads them.
  */
 #include <getopt.h>
 #include <stdlib.h>
@@ -174,9 +173,9 @@ static void load_key(struct bench *b, const struct partition *p, const struct ar
            now() - made);
 }
 
-static void check_proof(const struct bench *b, const struct partition_key *k, const uint8_t *w)
+static void check_proof(const struct krn_proof *proof, const struct partition_key *k, const uint8_t *w)
 {
-    const enum krn_result good = krn_verify(&k->vk, w + KRN_FR_BYTES, k->vk.n_public, &b->proof);
+    const enum krn_result good = krn_verify(&k->vk, w + KRN_FR_BYTES, k->vk.n_public, proof);
     if (good != KRN_OK)
         end("proof", good == KRN_INVALID ? "does not verify" : "is malformed");
 }
@@ -203,7 +202,7 @@ static double prove(struct bench *b, const struct partition_key *k, uint64_t see
     if (b->gpu->finish(job, &b->proof, &t, &row, err))
         end("finish", err);
     const double done = now(), computing = done - 1e-9 * (double)t.start_ns;
-    check_proof(b, k, filled.vectors.w);
+    check_proof(&b->proof, k, filled.vectors.w);
     if (partition_feed_done(b->feed))
         end("job", "is not what it should be");
     printf("%7.2f %8.1f %8.1f %8.1f %8.1f %8.1f %8.1f %8.1f %8.1f %8.1f %9.1f %9.1f  verified\n", filled.seconds,
@@ -233,9 +232,10 @@ static void prove_queued(struct bench *b, const struct partition_key *k, const s
     struct partition_filled filled;
     struct fmt_error why;
     struct krn_job *job[2];
+    struct krn_proof proofs[QUEUED];
     struct krn_times t;
     uint64_t row;
-    double first = 0;
+    double first = 0, last = 0;
     uint8_t r[KRN_FR_BYTES], s[KRN_FR_BYTES];
     char err[KRN_ERR_TEXT];
     if (b->gpu->depth(b->device) < 2) {
@@ -251,13 +251,14 @@ static void prove_queued(struct bench *b, const struct partition_key *k, const s
             end("begin", err);
         if (i == 0)
             continue;
-        if (b->gpu->finish(job[(i - 1) % 2], &b->proof, &t, &row, err))
+        if (b->gpu->finish(job[(i - 1) % 2], &proofs[i - 1], &t, &row, err))
             end("finish", err);
-        if (i == 1)
-            first = now();
-        check_proof(b, k, filled.vectors.w);
+        last = now();
+        first = i == 1 ? last : first;
     }
-    printf("queued: %.3f s a proof (%d of one slot)\n", (now() - first) / (QUEUED - 1), QUEUED);
+    for (const struct krn_proof &proof : proofs)
+        check_proof(&proof, k, filled.vectors.w);
+    printf("queued: %.4f s a proof (%d of one slot)\n", (last - first) / (QUEUED - 1), QUEUED);
     if (partition_feed_done(b->feed))
         end("job", "is not what it should be");
 }

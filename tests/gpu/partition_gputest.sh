@@ -22,10 +22,11 @@ for curve in bls12381 bn254; do
             2>/dev/null
         rc=0
         "$build/gpu/partition_gpubench" --curve $curve --log $log --seed $log --runs 3 --trapdoor $trapdoor \
-            --key "$at.zkey" --out "$at" || rc=$?
+            --key "$at.zkey" --out "$at.gpu" || rc=$?
         ((rc == 0)) || exit $rc
-        "$pinwheel" verify "$at.vk" "$at.public" "$at.proof"
-        judge+=("$at.vk" "$at.proof" "$at.public")
+        cmp "$at.vk" "$at.gpu.vk"
+        "$pinwheel" verify "$at.vk" "$at.gpu.public" "$at.gpu.proof"
+        judge+=("$at.vk" "$at.gpu.proof" "$at.gpu.public")
     done
 done
 ! command -v node >/dev/null || [[ ! -d build/npm ]] || node tests/judge.js verify "${judge[@]}"
