@@ -84,6 +84,7 @@ const struct fmt_json *fmt_json_field(const struct fmt_json *j, const char *key)
 enum {
     STRING = 1 << JSON_STRING,
     WHOLE = 1 << JSON_INTEGER,
+    NUMBER = WHOLE | 1 << JSON_REAL,
     BOOL = 1 << JSON_TRUE | 1 << JSON_FALSE,
     OBJECT = 1 << JSON_OBJECT,
     ARRAY = 1 << JSON_ARRAY,
@@ -126,6 +127,15 @@ int fmt_json_get_int(const struct fmt_json *j, const char *key, int64_t min, int
         return fmt_fail(err, "\"%s\" is %" PRId64 ", where %" PRId64 " to %" PRId64 " are taken", key, v, min, max);
     *value = v;
     return 1;
+}
+
+int fmt_json_get_real(const struct fmt_json *j, const char *key, double *value, struct fmt_error *err)
+{
+    const json_t *f;
+    int rc = get(j, key, NUMBER, "a number", &f, err);
+    if (rc == 1)
+        *value = json_number_value(f);
+    return rc;
 }
 
 int fmt_json_get_bool(const struct fmt_json *j, const char *key, bool *value, struct fmt_error *err)

@@ -36,6 +36,8 @@ const char *fmt_json_kind(const struct fmt_json *j);
 int fmt_json_get_string(const struct fmt_json *j, const char *key, const char **value, struct fmt_error *err);
 int fmt_json_get_int(const struct fmt_json *j, const char *key, int64_t min, int64_t max, int64_t *value,
                      struct fmt_error *err);
+/* Any number. */
+int fmt_json_get_real(const struct fmt_json *j, const char *key, double *value, struct fmt_error *err);
 int fmt_json_get_bool(const struct fmt_json *j, const char *key, bool *value, struct fmt_error *err);
 int fmt_json_get_object(const struct fmt_json *j, const char *key, const struct fmt_json **value,
                         struct fmt_error *err);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "launcher/bench.h"
 #include "launcher/commands.h"
 #include "launcher/synthetic.h"
 #include "shm/secret.h"
@@ -30,12 +31,13 @@ static const struct {
     {"paths", "", 0, 0, launcher_paths},
 };
 
-/* For development: these have options of their own and know no service. */
+/* For development and measurements: these have options of their own. */
 static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
 } tools[] = {
     {"synthetic", tool_synthetic},
+    {"bench-pipeline", tool_bench_pipeline},
 };
 
 static int run(size_t i, int argc, char **argv) {

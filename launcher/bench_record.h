@@ -1,0 +1,45 @@
+/*
+ * launcher/bench_record.h: what a service says of one proof, and how its time divides: phases that follow each other
+ * and together are the whole, from submit to done.
+ */
+#ifndef LAUNCHER_BENCH_RECORD_H
+#define LAUNCHER_BENCH_RECORD_H
+
+#include "formats/json.h"
+#include "shm/layout.h"
+
+enum bench_phase {
+    BENCH_QUEUE,            /* submitted, and no worker has taken it */
+    BENCH_SLOT,             /* of that: workers were idle and had no slot for it */
+    BENCH_SYNTHESIS,
+    BENCH_HAND_OFF,         /* READY, and no device has taken it */
+    BENCH_UPLOAD,           /* from taken to uploaded */
+    BENCH_GPU,              /* uploaded, and the device computes another */
+    BENCH_NTT, BENCH_A, BENCH_B1, BENCH_L, BENCH_B2, BENCH_H,
+    BENCH_FINISH,           /* on the host, and the wait for the one who verifies */
+    BENCH_VERIFY,
+    BENCH_SETTLE,           /* result written, job DONE */
+    BENCH_TOTAL,
+    BENCH_PHASES
+};
+
+extern const char *const bench_phase_names[BENCH_PHASES];
+
+struct bench_record {
+    uint64_t id;
+    unsigned circuit;       /* the caller's number */
+    struct shm_job_times t;
+};
+
+/* From the reply to `wait`. 0, or -1 with err. */
+int bench_record_read(struct bench_record *r, const struct fmt_json *reply, struct fmt_error *err);
+
+/* End of the upload (without one: when it was taken), begin and end of the computing; ns, none before the one it follows. */
+uint64_t bench_record_uploaded(const struct bench_record *r);
+uint64_t bench_record_start(const struct bench_record *r);
+uint64_t bench_record_end(const struct bench_record *r);
+
+/* Nanoseconds of each phase. The sum of all before BENCH_TOTAL is BENCH_TOTAL. */
+void bench_record_phases(const struct bench_record *r, uint64_t ns[BENCH_PHASES]);
+
+#endif
