@@ -81,3 +81,20 @@ process_state() {
     sed -n 's/^State:\t\(.\).*/\1/p' "/proc/$1/status" 2>/dev/null || true
 }
 is() { [[ $("${@:2}") == "$1" ]]; }
+# counters: what must not grow with proofs: each device's loads of keys, evictions, allocations, registrations and copies on
+# the host; the daemon's mappings and descriptors
+counters() {
+    local pid
+    pid=$(daemon_pid)
+    "$pinwheel" status --json | sed -nE \
+        's/^ *"(loads|evictions|allocations|registrations|registered_bytes|host_copies|host_copied_bytes)": ([0-9]+),?$/\1 \2/p'
+    echo "mappings $(wc -l <"/proc/$pid/maps") descriptors $(find "/proc/$pid/fd" -mindepth 1 | wc -l)"
+}
+# prove_many NAME COUNT: so many proofs of a case through the running service
+prove_many() {
+    rm -rf "$tmp/many" "$tmp/proofs"
+    mkdir -p "$tmp/many" "$tmp/proofs"
+    for ((i = 0; i < $2; i++)); do ln -s "$(wtns "$1")" "$tmp/many/$i.wtns"; done
+    "$pinwheel" submit "$1" --each "$tmp"/many/*.wtns --out "$tmp/proofs" >"$tmp/out"
+    grep -q "$2 proved, 0 were there, 0 failed" "$tmp/out" || fail "$(<"$tmp/out")"
+}
