@@ -15,8 +15,6 @@ submit() {
     for circuit; do ids+=("$("$pinwheel" submit "$circuit" "$(wtns "$circuit")")"); done
     kill -CONT "${workers[@]}"
 }
-# number KEY: of the first such line in the status
-number() { "$pinwheel" status --json | sed -n "s/^ *\"$1\": \([0-9]*\),*$/\1/p" | head -n 1; }
 
 echo "lost at every third proof: nothing is synthesised twice"
 PINWHEEL_TEST_FAULT=3 up

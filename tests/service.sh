@@ -81,15 +81,14 @@ process_state() {
     sed -n 's/^State:\t\(.\).*/\1/p' "/proc/$1/status" 2>/dev/null || true
 }
 is() { [[ $("${@:2}") == "$1" ]]; }
-# counters: what must not grow with proofs: each device's loads of keys, evictions, allocations, registrations and copies on
-# the host; the daemon's mappings and descriptors
+# counters: what must not grow with proofs, of each device: loads of keys, evictions, allocations, registrations and copies on
+# the host
 counters() {
-    local pid
-    pid=$(daemon_pid)
     "$pinwheel" status --json | sed -nE \
         's/^ *"(loads|evictions|allocations|registrations|registered_bytes|host_copies|host_copied_bytes)": ([0-9]+),?$/\1 \2/p'
-    echo "mappings $(wc -l <"/proc/$pid/maps") descriptors $(find "/proc/$pid/fd" -mindepth 1 | wc -l)"
 }
+# number KEY: of the first line of the status that has it
+number() { "$pinwheel" status --json | sed -n "s/^ *\"$1\": \([0-9]*\),*$/\1/p" | head -n 1; }
 # prove_many NAME COUNT: so many proofs of a case through the running service
 prove_many() {
     rm -rf "$tmp/many" "$tmp/proofs"
