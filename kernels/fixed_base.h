@@ -27,7 +27,8 @@ int krn_fixed_base_mul(const struct krn_fixed_base *t, uint8_t *out, const uint8
 
 void krn_fixed_base_free(struct krn_fixed_base *t);
 
-/* A table as bytes, for a device that multiplies by it: windows rows of 2^(bits - 1) points (iden3's bytes). Borrowed. */
+/* A table as bytes, for a device that multiplies by it: windows rows of 2^(bits - 1) points (iden3's bytes).
+ * Borrowed. */
 struct krn_fixed_base_table {
     const uint8_t *points;
     size_t bytes;
@@ -35,8 +36,8 @@ struct krn_fixed_base_table {
 };
 struct krn_fixed_base_table krn_fixed_base_table(const struct krn_fixed_base *t);
 
-/* Digit k of a plain scalar, in -2^(bits-1)+1 .. 2^(bits-1): entry |d| - 1 of row k of the table, negated for d < 0. The
- * digits below were taken in order; *carry is 0 at first. */
+/* Digit k of a plain scalar, in -2^(bits-1)+1 .. 2^(bits-1): entry |d| - 1 of row k of the table, negated for d < 0.
+ * The digits below were taken in order; *carry is 0 at first. */
 KRN_FN int32_t krn_fixed_base_digit(const uint64_t scalar[KRN_FR_BYTES / 8], unsigned bits, unsigned k,
                                     unsigned *carry)
 {

@@ -1,6 +1,7 @@
 /*
- * kernels/setup.cuh: what a setup needs of a device, from device memory to device memory: multiples of the generators,
- * and Lagrange polynomials at a point. The tables and constants are the CPU's (kernels/fixed_base.h, kernels/lagrange.h).
+ * kernels/setup.cuh: what a setup needs of a device, from device memory to device memory: multiples of the
+ * generators, and Lagrange polynomials at a point. The tables and constants are the CPU's (kernels/fixed_base.h,
+ * kernels/lagrange.h).
  *
  * Cost: a multiple is 16 additions (8 M + 2 S) of gathered points of tables of 2^15 entries for each window (34 to 200
  * MB), and 1/32 of an inversion; a Lagrange value 6 multiplications.
@@ -18,7 +19,7 @@ struct setup_table {
     enum krn_curve_id curve;
     int group;              /* 1 or 2 */
     unsigned bits, windows;
-    size_t point_bytes, scratch_bytes;      /* of an affine point; of a setup_multiples' scratch for each of its points */
+    size_t point_bytes, scratch_bytes;      /* of an affine point; of setup_multiples' scratch for each point */
     void *points;
 };
 
@@ -27,8 +28,8 @@ int setup_table_open(struct setup_table *t, enum krn_curve_id curve, int group, 
                      char err[KRN_ERR_TEXT]);
 void setup_table_close(struct setup_table *t);      /* all zero bytes: harmless */
 
-/* Queues out[i] = scalars[i] G, i < n < 2^32: plain scalars below the group order in, affine Montgomery points out, all on
- * the device at multiples of 16 bytes. */
+/* Queues out[i] = scalars[i] G, i < n < 2^32: plain scalars below the group order in, affine Montgomery points out,
+ * all on the device at multiples of 16 bytes. */
 int setup_multiples(const struct setup_table *t, void *out, const void *scalars, size_t n, void *scratch,
                     cudaStream_t stream, char err[KRN_ERR_TEXT]);
 

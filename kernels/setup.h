@@ -21,9 +21,9 @@ struct krn_setup_backend {
     struct krn_setup *(*open)(enum krn_curve_id curve, size_t n_g1, size_t n_g2, unsigned threads,
                               char err[KRN_ERR_TEXT]);
     void (*close)(struct krn_setup *s);
-    /* The multiples of the generator of G1 or G2 (group 1 or 2) by the first *n plain scalars: Montgomery affine points,
-     * iden3's bytes, valid until the next call. *n becomes smaller where that is as many as are made at once. NULL with
-     * err on failure. */
+    /* The multiples of the generator of G1 or G2 (group 1 or 2) by the first *n plain scalars: Montgomery affine
+     * points, iden3's bytes, valid until the next call. *n becomes smaller where that is as many as are made at once.
+     * NULL with err on failure. */
     const uint8_t *(*multiples)(struct krn_setup *s, int group, const uint8_t *scalars, size_t *n,
                                 char err[KRN_ERR_TEXT]);
 };

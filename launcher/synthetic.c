@@ -408,8 +408,8 @@ static int prepare_partition(struct generator *g, const struct synthetic *s, str
 
     if (s->n_public >= s->n_constraints ||
         partition_init(p, s->curve, s->n_constraints, s->n_public, s->n_constraints - s->n_public, s->seed) != 0)
-        return fmt_fail(err, "%" PRIu32 " constraints and %" PRIu32 " publics, where a partition has %d constraints more "
-                        "than publics at least", s->n_constraints, s->n_public, 2 * PARTITION_WIRES);
+        return fmt_fail(err, "%" PRIu32 " constraints and %" PRIu32 " publics, where a partition has %d constraints "
+                        "more than publics at least", s->n_constraints, s->n_public, 2 * PARTITION_WIRES);
     g->witness = malloc((size_t)p->n_wires * KRN_FR_BYTES);
     if (!g->witness)
         return fmt_fail(err, "out of memory for a witness of %" PRIu32 " wires", p->n_wires);
@@ -458,7 +458,8 @@ static const char *const curve_names[] = {"bn254", "bls12381", NULL};
 static int usage(void)
 {
     fprintf(stderr, "usage: pinwheel synthetic --constraints N [--curve bn254|bls12381]\n"
-                    "                          [--mix uniform|bits|sha256|partition] [--public K] [--seed S] out.r1cs out.wtns\n");
+                    "                          [--mix uniform|bits|sha256|partition] [--public K] [--seed S]\n"
+                    "                          out.r1cs out.wtns\n");
     return 2;
 }
 

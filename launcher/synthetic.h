@@ -25,13 +25,13 @@ struct synthetic {
 /* Most constraints, with the publics and the constant, that a circuit may have: the largest domain. */
 enum { SYNTHETIC_MAX_ROWS = 1 << KRN_MAX_LOG_DOMAIN };
 
-/* Wires of the circuit: the constant, the publics, a few private inputs, and one defined by each constraint (a partition
- * has neither the inputs, nor a constraint more than wires behind the constant). */
+/* Wires of the circuit: the constant, the publics, a few private inputs, and one defined by each constraint (a
+ * partition has neither the inputs, nor a constraint more than wires behind the constant). */
 uint32_t synthetic_wires(const struct synthetic *s);
 
 /* Writes both files, each whole or not at all, in one pass that holds a few megabytes whatever the size, and for a
- * partition the witness, 32 bytes a wire. n_constraints is 1 or more, and with n_public + 1 at most SYNTHETIC_MAX_ROWS. 0,
- * or -1 with err. */
+ * partition the witness, 32 bytes a wire. n_constraints is 1 or more, and with n_public + 1 at most
+ * SYNTHETIC_MAX_ROWS. 0, or -1 with err. */
 int synthetic_write(const struct synthetic *s, const char *r1cs, const char *wtns, struct fmt_error *err);
 
 /* The command `pinwheel synthetic`; returns its exit code. */

@@ -124,8 +124,8 @@ static int backend_failed(const struct setup *s, const char *why, struct fmt_err
                     s->backend->name, why);
 }
 
-/* Section id: the multiples of the generator of a group by n plain scalars. A writer that failed ends it early, for commit
- * to tell. */
+/* Section id: the multiples of the generator of a group by n plain scalars. A writer that failed ends it early, for
+ * commit to tell. */
 static int write_points(struct setup *s, uint32_t id, int group, const struct krn_scalar *scalars, size_t n,
                         struct fmt_error *err)
 {

@@ -1,21 +1,21 @@
 /*
- * synth/partition.h: a circuit in the shape of a PoRep partition, of any size, that no file describes. Its constraints, its
- * witness and its matrices' columns are functions of a seed and an index, so that one process writes the vectors straight
- * into a slot while another makes the key on a device, for sizes whose files would be a hundred gigabytes. It computes
- * nothing of use.
+ * synth/partition.h: a circuit in the shape of a PoRep partition, of any size, that no file describes. Its
+ * constraints, its witness and its matrices' columns are functions of a seed and an index, so that one process writes
+ * the vectors straight into a slot while another makes the key on a device, for sizes whose files would be a hundred
+ * gigabytes. It computes nothing of use.
  *
- * Wires: the constant, the publics, then `blocks` blocks of 200, then free bits that fill up. A block is 49 units and four
- * full-width values f0 .. f3: 98 % of the witness is 0 or 1. Unit u has the bits p, q, r, s:
+ * Wires: the constant, the publics, then `blocks` blocks of 200, then free bits that fill up. A block is 49 units and
+ * four full-width values f0 .. f3: 98 % of the witness is 0 or 1. Unit u has the bits p, q, r, s:
  *   p free                           p p = p
  *   q = q' xor P1                    2 q' P1 = q' + P1 - q
  *   r = P2 ? q' : r'                 (q' - r') P2 = r - r'
  *   s = s' xor P3                    2 s' P3 = s' + P3 - s
- * with q', r', s' those of the unit before (in the first unit p, nothing, p), and P1, P2, P3 the p of units far away. So B
- * is zero but for p and f0, a quarter of the variables. f0 is free, and F another block's:
+ * with q', r', s' those of the unit before (in the first unit p, nothing, p), and P1, P2, P3 the p of units far away.
+ * So B is zero but for p and f0, a quarter of the variables. f0 is free, and F another block's:
  *   (sum of 49 q and f0) f0 = f1     f1 F = f2      f0 F = f3
- * After the blocks' 199 rows come the bits that fill up (x x = x), the publics ((f1 + sum 2^u q_u) 1 = public), and rows
- * that follow from others but have coefficients of their own ((f1 + f0) F = f2 + f3) up to the number of constraints.
- * Every term has a factor that is drawn by hash, up to 2^62, where the row allows one.
+ * After the blocks' 199 rows come the bits that fill up (x x = x), the publics ((f1 + sum 2^u q_u) 1 = public), and
+ * rows that follow from others but have coefficients of their own ((f1 + f0) F = f2 + f3) up to the number of
+ * constraints. Every term has a factor that is drawn by hash, up to 2^62, where the row allows one.
  *
  * What is inline here is the common subset of C11 and CUDA C++.
  */
@@ -50,13 +50,13 @@ struct partition {
     uint64_t coef_key, bit_key, value_key;
 };
 
-/* The shape of so many constraints, publics (the constant not counted) and other wires. 0; -EINVAL where there are fewer
- * than two blocks, or fewer constraints than the wires need. */
+/* The shape of so many constraints, publics (the constant not counted) and other wires. 0; -EINVAL where there are
+ * fewer than two blocks, or fewer constraints than the wires need. */
 int partition_init(struct partition *p, enum krn_curve_id curve, uint32_t n_constraints, uint32_t n_public,
                    uint32_t n_aux, uint64_t seed);
 
-/* PoRep's 32 GiB partition for log_domain = 27 (130,278,541 constraints, 327 publics, 130,169,893 other wires), and the same
- * proportions for 10 and above. */
+/* PoRep's 32 GiB partition for log_domain = 27 (130,278,541 constraints, 327 publics, 130,169,893 other wires), and
+ * the same proportions for 10 and above. */
 int partition_scaled(struct partition *p, enum krn_curve_id curve, uint32_t log_domain, uint64_t seed);
 
 /* ---- pieces ---- */

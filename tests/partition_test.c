@@ -1,7 +1,7 @@
 /*
- * The circuit of synth/partition.h: its witness satisfies every row, a filled slot holds the rows' values, no sum names a
- * wire twice, every wire is used, B touches the wires that it says and a quarter of all, and 98 % of the witness are bits.
- * RUN_VALGRIND RUN_TSAN
+ * The circuit of synth/partition.h: its witness satisfies every row, a filled slot holds the rows' values, no sum
+ * names a wire twice, every wire is used, B touches the wires that it says and a quarter of all, and 98 % of the
+ * witness are bits. RUN_VALGRIND RUN_TSAN
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,7 +77,8 @@ static void check_rows(const struct partition *p, const uint8_t *payload, const 
         struct krn_scalar want = {{0}}, zero = {{0}};
         if (i - p->n_constraints <= p->n_public)
             krn_scalar_to_mont(&f, &want, &w[i - p->n_constraints]);
-        expect(krn_scalar_eq(&a[i], &want) && krn_scalar_eq(&b[i], &zero), "a row behind the constraints", p, (uint32_t)i);
+        expect(krn_scalar_eq(&a[i], &want) && krn_scalar_eq(&b[i], &zero), "a row behind the constraints", p,
+               (uint32_t)i);
     }
 }
 
@@ -140,7 +141,8 @@ int main(void)
         /* no publics; more checks and publics than blocks; nothing that fills up; two blocks, the fewest */
         const uint32_t shapes[][3] = {{3000, 0, 2999}, {3000, 40, 600}, {398, 0, 400}, {420, 1, 417}};
         for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-            expect(partition_init(&p, curve, shapes[i][0], shapes[i][1], shapes[i][2], i) == 0, "shape", &p, (uint32_t)i);
+            expect(partition_init(&p, curve, shapes[i][0], shapes[i][1], shapes[i][2], i) == 0, "shape", &p,
+                   (uint32_t)i);
             check(&p, 2);
         }
         expect(partition_init(&p, curve, 5000, 0, 399, 0) != 0, "fewer than two blocks", &p, 0);

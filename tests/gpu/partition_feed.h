@@ -1,6 +1,7 @@
 /*
- * tests/gpu/partition_feed.h: slots filled with synth/partition.h's vectors by a process of its own, as the service has them:
- * a region of one slot, a producer that takes jobs, fills and commits, and a daemon's steps to take what is READY.
+ * tests/gpu/partition_feed.h: slots filled with synth/partition.h's vectors by a process of its own, as the service
+ * has them: a region of one slot, a producer that takes jobs, fills and commits, and a daemon's steps to take what is
+ * READY.
  */
 #ifndef TESTS_GPU_PARTITION_FEED_H
 #define TESTS_GPU_PARTITION_FEED_H

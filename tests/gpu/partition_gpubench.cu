@@ -1,12 +1,13 @@
 /*
  * One PoRep-shaped partition (synth/partition.h), from a region's slot that another process filled to a verified proof:
  *
- *   partition_gpubench [--log N] [--curve bn254|bls12381] [--seed S] [--runs N] [--threads N] [--trapdoor T] [--key K.zkey]
- *                      [--out PREFIX]
+ *   partition_gpubench [--log N] [--curve bn254|bls12381] [--seed S] [--runs N] [--threads N] [--trapdoor T]
+ *                      [--key K.zkey] [--out PREFIX]
  *
- * --log 27 is PoRep's 32 GiB partition; 20 where nothing is said. The key is made on the device, from a random trapdoor or
- * the given one. --key compares its points with a file's, made by `pinwheel setup` for the same circuit (`pinwheel synthetic
- * --mix partition`) and trapdoor. --out writes the last proof, its publics and the verification key as snarkjs reads them.
+ * --log 27 is PoRep's 32 GiB partition; 20 where nothing is said. The key is made on the device, from a random
+ * trapdoor or the given one. --key compares its points with a file's, made by `pinwheel setup` for the same circuit
+ * (`pinwheel synthetic --mix partition`) and trapdoor. --out writes the last proof, its publics and the verification
+ * key as snarkjs reads them.
  */
 #include <getopt.h>
 #include <stdlib.h>
@@ -142,8 +143,8 @@ static uint64_t print_plan(const struct partition *p, size_t slot)
         end("plan", text);
     printf("device: %.2f GiB, %.2f free; %s\n", total / GIB, free_bytes / GIB,
            krn_cuda_plan_text(&plan, &key, text));
-    printf("key in one copy, GiB: A %.2f, L %.2f, H %.2f, B1 %.2f, B2 %.2f (B has %u of %u variables); while it is made "
-           "%.2f more\n", p->n_wires * g1 / GIB, (p->n_wires - p->n_public - 1.0) * g1 / GIB,
+    printf("key in one copy, GiB: A %.2f, L %.2f, H %.2f, B1 %.2f, B2 %.2f (B has %u of %u variables); while it is "
+           "made %.2f more\n", p->n_wires * g1 / GIB, (p->n_wires - p->n_public - 1.0) * g1 / GIB,
            (g1 << p->log_domain) / GIB, key.n_b * g1 / GIB, key.n_b * 2 * g1 / GIB, key.n_b, p->n_wires, making / GIB);
     printf("host: one slot of %.2f GiB (w, a, b) in shared memory, page-locked\n", slot / GIB);
     return budget;
@@ -169,8 +170,8 @@ static void load_key(struct bench *b, const struct partition *p, const struct ar
     if (b->gpu->key_load(b->device, &k->key, &k->source, &b->loaded, err))
         end("key", err);
     partition_key_drop(k);
-    printf("key: tables and Lagrange values %s%.2f s, points %.2f s\n", a->key ? "and the comparison " : "", made - begin,
-           now() - made);
+    printf("key: tables and Lagrange values %s%.2f s, points %.2f s\n", a->key ? "and the comparison " : "",
+           made - begin, now() - made);
 }
 
 static void check_proof(const struct krn_proof *proof, const struct partition_key *k, const uint8_t *w)
@@ -225,8 +226,8 @@ static void prove_all(struct bench *b, const struct partition_key *k, const stru
            a->log == PARTITION_FULL_LOG ? "; wanted: 2.0 s, then 1.0" : "");
 }
 
-/* The last slot's proofs one after another, each uploaded while the one before computes: what a proof costs the device when
- * slots are always ready. */
+/* The last slot's proofs one after another, each uploaded while the one before computes: what a proof costs the
+ * device when slots are always ready. */
 static void prove_queued(struct bench *b, const struct partition_key *k, const struct arguments *a)
 {
     struct partition_filled filled;
@@ -290,8 +291,8 @@ static void run(const struct arguments *a)
     size_t slot;
     if (partition_scaled(&p, a->curve, a->log, a->seed))
         end("--log", "10 to 28 are possible");
-    printf("%s, domain 2^%u: %u constraints, %u public, %u variables, seed %llu\n", krn_curve(p.curve)->name, p.log_domain,
-           p.n_constraints, p.n_public, p.n_wires, (unsigned long long)p.seed);
+    printf("%s, domain 2^%u: %u constraints, %u public, %u variables, seed %llu\n", krn_curve(p.curve)->name,
+           p.log_domain, p.n_constraints, p.n_public, p.n_wires, (unsigned long long)p.seed);
     const uint64_t budget = print_plan(&p, fmt_payload_of(p.n_wires, p.log_domain).bytes);
     double begin = now();
     b.feed = partition_feed_open(&p, a->threads, &err);

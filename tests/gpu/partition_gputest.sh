@@ -18,8 +18,8 @@ for curve in bls12381 bn254; do
         at=$tmp/$curve-$log
         "$pinwheel" synthetic --curve $curve --mix partition --constraints $constraints --public $public --seed $log \
             "$at.r1cs" "$at.wtns"
-        PINWHEEL_TEST_TRAPDOOR=$trapdoor "$pinwheel" setup --test-hooks --backend cpu --vk "$at.vk" "$at.r1cs" "$at.zkey" \
-            2>/dev/null
+        PINWHEEL_TEST_TRAPDOOR=$trapdoor "$pinwheel" setup --test-hooks --backend cpu --vk "$at.vk" "$at.r1cs" \
+            "$at.zkey" 2>/dev/null
         rc=0
         "$build/gpu/partition_gpubench" --curve $curve --log $log --seed $log --runs 3 --trapdoor $trapdoor \
             --key "$at.zkey" --out "$at.gpu" || rc=$?

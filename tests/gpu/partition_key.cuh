@@ -1,9 +1,9 @@
 /*
- * tests/gpu/partition_key.cuh: the key of synth/partition.h's circuit, made on the device from a trapdoor: of 2^27 rows it is
- * 44 GiB, and neither it nor the circuit is ever on the host.
+ * tests/gpu/partition_key.cuh: the key of synth/partition.h's circuit, made on the device from a trapdoor: of 2^27
+ * rows it is 44 GiB, and neither it nor the circuit is ever on the host.
  *
- * All 2^log_domain Lagrange values at tau lie on the device (4 GiB for 2^27). A thread has one wire: it knows the few rows
- * that name it, and adds up their values times their factors. The multiples are kernels/setup.cu's.
+ * All 2^log_domain Lagrange values at tau lie on the device (4 GiB for 2^27). A thread has one wire: it knows the few
+ * rows that name it, and adds up their values times their factors. The multiples are kernels/setup.cu's.
  */
 #ifndef TESTS_GPU_PARTITION_KEY_CUH
 #define TESTS_GPU_PARTITION_KEY_CUH

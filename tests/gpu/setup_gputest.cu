@@ -92,7 +92,8 @@ static void check_lagrange(enum krn_curve_id curve, enum krn_lagrange_kind kind,
     uint8_t *device;
     random_scalar(curve, 5 + log, (uint8_t *)&tau);
     random_scalar(curve, 6 + log, (uint8_t *)&scale);
-    expect(krn_lagrange(&f, kind, (struct krn_scalar *)want.data(), log, &tau, &scale, 0) == 0, "CPU", curve, kind, log);
+    expect(krn_lagrange(&f, kind, (struct krn_scalar *)want.data(), log, &tau, &scale, 0) == 0, "CPU", curve, kind,
+           log);
     expect(krn_lagrange_terms(&f, kind, log, &tau, &scale, &terms) == 0, "terms", curve, kind, log);
     CHECK(cudaMalloc(&device, n * KRN_FR_BYTES));
     CHECK(cudaMemset(device, 0xee, n * KRN_FR_BYTES));
