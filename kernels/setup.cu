@@ -204,6 +204,8 @@ static void close_setup(struct krn_setup *s)
 {
     setup_table_close(&s->table[0]);
     setup_table_close(&s->table[1]);
+    if (s->scalars)
+        cudaMemset(s->scalars, 0, (size_t)CHUNK * KRN_FR_BYTES);    /* the trapdoor was among them */
     cudaFree(s->scalars);
     cudaFree(s->points);
     cudaFree(s->scratch);

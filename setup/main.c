@@ -92,18 +92,20 @@ static int parse(struct arguments *a, int argc, char **argv)
     return 0;
 }
 
-/* 0, or -1 with the reason where a GPU is demanded and cannot be used. */
-static int choose(enum choice choice, const struct krn_setup_backend **backend, char why[KRN_ERR_TEXT])
+/* NULL where a GPU is demanded and cannot be used. */
+static const struct krn_setup_backend *choose(enum choice choice)
 {
-    strcpy(why, "this program was built without CUDA");
-    *backend = &krn_setup_cpu;
+    char why[KRN_ERR_TEXT] = "this program was built without CUDA";
+
     if (choice == CPU)
-        return 0;
-    if (cuda && cuda->count(why) > 0) {
-        *backend = cuda;
-        return 0;
-    }
-    return choice == CUDA ? -1 : 0;
+        return &krn_setup_cpu;
+    if (cuda && cuda->count(why) > 0)
+        return cuda;
+    if (choice == CUDA)
+        fprintf(stderr, "pinwheel setup: --backend cuda: no GPU can be used: %s\n", why);
+    else
+        fprintf(stderr, "pinwheel setup: no GPU can be used (%s): on the CPU\n", why);
+    return choice == CUDA ? NULL : &krn_setup_cpu;
 }
 
 int main(int argc, char **argv)
@@ -112,17 +114,15 @@ int main(int argc, char **argv)
     struct arguments a = {.vk = NULL};
     struct setup_options o = {.progress = isatty(STDERR_FILENO) ? &terminal : NULL};
     struct fmt_error err;
-    char why[KRN_ERR_TEXT];
 
     if (parse(&a, argc, argv) != 0)
         return usage();
     shm_secret_process();
     fprintf(stderr, "pinwheel setup: %s is for DEVELOPMENT only, NOT for production: this process knows its trapdoor\n",
             a.zkey);
-    if (choose(a.backend, &o.backend, why) != 0) {
-        fprintf(stderr, "pinwheel setup: --backend cuda: no GPU can be used: %s\n", why);
+    o.backend = choose(a.backend);
+    if (!o.backend)
         return EXIT_REFUSED;
-    }
     o.threads = a.threads;
     o.trapdoor = a.test_hooks ? getenv("PINWHEEL_TEST_TRAPDOOR") : NULL;
     if (setup_write(a.r1cs, a.zkey, &o, &err) == 0 && (!a.vk || setup_write_vk(a.zkey, a.vk, &err) == 0))
