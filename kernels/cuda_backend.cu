@@ -327,8 +327,10 @@ static int finish(struct krn_job *job, struct krn_proof *proof, struct krn_times
     memcpy(err, job->err, KRN_ERR_TEXT);
     if (result == KRN_OK)
         result = prover_finish(&job->proof, job->r, job->s, proof, times, err);
-    else
-        cudaStreamSynchronize(dev->prover->kernels);    /* nothing reads the slot any more */
+    if (result != KRN_OK) {
+        cudaEventSynchronize(job->proof.uploaded);      /* nothing reads the vectors */
+        cudaStreamSynchronize(dev->prover->kernels);    /* or the slot any more */
+    }
     explicit_bzero(job->r, sizeof job->r);
     explicit_bzero(job->s, sizeof job->s);
     job->state = JOB_FREE;

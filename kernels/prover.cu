@@ -205,8 +205,8 @@ void prover_unregister(struct prover_device *d, void *base, size_t bytes)
 
 int prover_job_open(struct prover_job *job, struct prover_device *d, int index, char err[KRN_ERR_TEXT])
 {
-    cudaEvent_t *const events[] = {&job->tie, &job->begun, &job->uploaded, &job->started, &job->transformed, &job->done,
-                                   &job->stretch[0], &job->stretch[1]};
+    cudaEvent_t *const events[] = {&job->tie, &job->begun, &job->w_uploaded, &job->uploaded, &job->started, &job->ready,
+                                   &job->transformed, &job->done, &job->stretch[0], &job->stretch[1]};
     *job = {};
     uint8_t *results = d->pinned + SEEN_BYTES + ROW_BYTES + index * results_bytes();
     for (int set = 0; set < PROVER_SETS; results += result_bytes(set), set++) {
@@ -220,8 +220,8 @@ int prover_job_open(struct prover_job *job, struct prover_device *d, int index, 
 
 void prover_job_close(struct prover_job *job)
 {
-    const cudaEvent_t events[] = {job->tie, job->begun, job->uploaded, job->started, job->transformed, job->done,
-                                  job->stretch[0], job->stretch[1]};
+    const cudaEvent_t events[] = {job->tie, job->begun, job->w_uploaded, job->uploaded, job->started, job->ready,
+                                  job->transformed, job->done, job->stretch[0], job->stretch[1]};
     for (cudaEvent_t e : events)
         destroy(e);
     for (cudaEvent_t e : job->summed)
@@ -283,8 +283,10 @@ int prover_upload(struct prover_job *job, int index, struct prover_key *key, con
         return status;
     DEVICE_TRY(cudaEventRecord(job->begun, d->copies));
     status = upload_vector(d, job->in.w, v->w, (size_t)KRN_FR_BYTES * key->shape.n_vars, d->copies, err);
-    if (status == 0)
-        status = upload_vector(d, job->in.a, v->a, rows, d->copies, err);
+    if (status)
+        return status;
+    DEVICE_TRY(cudaEventRecord(job->w_uploaded, d->copies));
+    status = upload_vector(d, job->in.a, v->a, rows, d->copies, err);
     if (status == 0)
         status = upload_vector(d, job->in.b, v->b, rows, d->copies, err);
     if (status)
@@ -310,12 +312,27 @@ static int wait_and_measure(void *ctx, cudaStream_t stream, char err[KRN_ERR_TEX
 int prover_start(struct prover_job *job, char err[KRN_ERR_TEXT])
 {
     struct prover_device *d = job->key->dev;
-    DEVICE_TRY(cudaStreamWaitEvent(d->kernels, job->uploaded, 0));
+    DEVICE_TRY(cudaStreamWaitEvent(d->kernels, job->w_uploaded, 0));
     DEVICE_TRY(cudaEventRecord(job->started, d->kernels));
     DEVICE_TRY(cudaStreamWaitEvent(d->feed, job->started, 0));
     job->stretch_begin = job->started;
     job->key->sorter.wait = wait_and_measure;
     job->key->sorter.wait_ctx = job;
+    return 0;
+}
+
+/* For kernels that read a and b. Where these are not there yet, the time until they are is no busy time. */
+static int wait_for_rows(struct prover_job *job, char err[KRN_ERR_TEXT])
+{
+    const cudaStream_t stream = job->key->dev->kernels;
+    if (cudaEventQuery(job->uploaded) == cudaSuccess)
+        return 0;
+    cudaGetLastError();
+    const int status = wait_and_measure(job, stream, err);
+    if (status)
+        return status;
+    DEVICE_TRY(cudaStreamWaitEvent(stream, job->uploaded, 0));
+    DEVICE_TRY(cudaEventRecord(job->stretch_begin, stream));
     return 0;
 }
 
@@ -326,7 +343,9 @@ int prover_check_c(struct prover_job *job, const uint8_t *c, uint64_t *row, char
     const struct prover_inputs *in = &job->in;
     const uint32_t n = 1u << job->key->shape.log_n, blocks = (n + 255) / 256;
     const cudaStream_t stream = d->kernels;
-    int status = upload_vector(d, at->h, c, (size_t)KRN_FR_BYTES * n, stream, err);
+    int status = wait_for_rows(job, err);
+    if (status == 0)
+        status = upload_vector(d, at->h, c, (size_t)KRN_FR_BYTES * n, stream, err);
     if (status)
         return status;
     DEVICE_TRY(cudaMemsetAsync(at->row, 0xff, sizeof *at->row, stream));
@@ -457,21 +476,29 @@ static int sum_quotient(struct prover_job *job, char err[KRN_ERR_TEXT])
     return sum_tiles(job, &k->shape.largest[h], &t, err);
 }
 
-int prover_launch(struct prover_job *job, char err[KRN_ERR_TEXT])
+static int transform(struct prover_job *job, char err[KRN_ERR_TEXT])
 {
+    const struct range range("transforms");
     struct prover_key *k = job->key;
     const cudaStream_t stream = k->dev->kernels;
-    int status;
-    {
-        const struct range range("transforms");
-        status = ntt_quotient(&k->tables, job->in.a, job->in.b, NULL, k->work.transforms, k->work.h, stream, err);
-        DEVICE_TRY(cudaEventRecord(job->transformed, stream));
-    }
+    int status = wait_for_rows(job, err);
+    if (status)
+        return status;
+    DEVICE_TRY(cudaEventRecord(job->ready, stream));
+    status = ntt_quotient(&k->tables, job->in.a, job->in.b, NULL, k->work.transforms, k->work.h, stream, err);
+    DEVICE_TRY(cudaEventRecord(job->transformed, stream));
+    return status;
+}
+
+/* The witness first, which is there first: a and b travel meanwhile. */
+int prover_launch(struct prover_job *job, char err[KRN_ERR_TEXT])
+{
+    int status = sum_all_witness(job, err);
     if (status == 0)
-        status = sum_all_witness(job, err);
+        status = transform(job, err);
     if (status == 0)
         status = sum_quotient(job, err);
-    DEVICE_TRY(cudaEventRecord(job->done, stream));
+    DEVICE_TRY(cudaEventRecord(job->done, job->key->dev->kernels));
     return status;
 }
 
@@ -479,16 +506,24 @@ int prover_launch(struct prover_job *job, char err[KRN_ERR_TEXT])
 
 static void read_times(const struct prover_job *job, struct krn_times *t)
 {
-    double *const sums[PROVER_SETS] = {&t->msm_a, &t->msm_l, &t->msm_b1, &t->msm_b2, &t->msm_h};
-    static const enum krn_set order[PROVER_SETS] = {KRN_SET_A, KRN_SET_L, KRN_SET_B1, KRN_SET_B2, KRN_SET_H};
-    cudaEvent_t before = job->transformed;
+    const cudaEvent_t *s = job->summed;
     t->upload = seconds(job->begun, job->uploaded);
     t->upload_ns = host_ns(job, job->begun);
     t->start_ns = host_ns(job, job->started);
-    t->ntt = seconds(job->started, job->transformed);
-    for (int i = 0; i < PROVER_SETS; before = job->summed[order[i]], i++)
-        *sums[i] = seconds(before, job->summed[order[i]]);
+    t->msm_a = seconds(job->started, s[KRN_SET_A]);
+    t->msm_l = seconds(s[KRN_SET_A], s[KRN_SET_L]);
+    t->msm_b1 = seconds(s[KRN_SET_L], s[KRN_SET_B1]);
+    t->msm_b2 = seconds(s[KRN_SET_B1], s[KRN_SET_B2]);
+    t->ntt = seconds(job->ready, job->transformed);
+    t->msm_h = seconds(job->transformed, s[KRN_SET_H]);
     t->busy = job->busy + seconds(job->stretch_begin, job->done);
+}
+
+static void finish_sum(const struct prover_job *job, int set, void *affine)
+{
+    struct msm_sums m = {};
+    m.result = job->results[set];
+    msm_finish(job->key->shape.curve, prover_is_g2(set), &job->shape[set], &m, affine);
 }
 
 int prover_finish(struct prover_job *job, const uint8_t r[KRN_FR_BYTES], const uint8_t s[KRN_FR_BYTES],
@@ -499,14 +534,15 @@ int prover_finish(struct prover_job *job, const uint8_t r[KRN_FR_BYTES], const u
     struct krn_blinds blinds;
     uint8_t *const to[PROVER_SETS] = {sums.a, sums.b1, sums.l, sums.b2, sums.h};
     krn_blind(&k->key, r, s, &blinds);
+    /* H is the last of the sums: while it is computed the others are put together. */
+    for (int set = 0; set < KRN_SET_H; set++) {
+        DEVICE_TRY(cudaEventSynchronize(job->summed[set]));
+        finish_sum(job, set, to[set]);
+    }
     DEVICE_TRY(cudaEventSynchronize(job->done));
     const struct range range("finish");
     const double start = krn_seconds();
-    for (int set = 0; set < PROVER_SETS; set++) {
-        struct msm_sums m = {};
-        m.result = job->results[set];
-        msm_finish(k->shape.curve, prover_is_g2(set), &job->shape[set], &m, to[set]);
-    }
+    finish_sum(job, KRN_SET_H, to[KRN_SET_H]);
     krn_assemble(&k->key, &sums, &blinds, r, s, proof);
     read_times(job, times);
     times->finish = krn_seconds() - start;

@@ -156,7 +156,7 @@ struct prover_job {
     struct prover_inputs in;
     void *results[PROVER_SETS];             /* page-locked: what the device leaves of a sum */
     struct msm_shape shape[PROVER_SETS];
-    cudaEvent_t tie, begun, uploaded, started, transformed, summed[PROVER_SETS], done;
+    cudaEvent_t tie, begun, w_uploaded, uploaded, started, ready, transformed, summed[PROVER_SETS], done;
     cudaEvent_t stretch[2];                 /* kernels that run with no word from the host: begin, end */
     cudaEvent_t stretch_begin;              /* one of the above; not owned */
     uint64_t tie_ns;                        /* CLOCK_MONOTONIC at tie */
@@ -167,9 +167,10 @@ struct prover_job {
 int prover_job_open(struct prover_job *job, struct prover_device *d, int index, char err[KRN_ERR_TEXT]);
 void prover_job_close(struct prover_job *job);
 
-/* Queues the copy of w, a and b. */
+/* Queues the copy of w, then a and b. */
 int prover_upload(struct prover_job *job, int index, struct prover_key *key, const struct krn_vectors *v,
                   char err[KRN_ERR_TEXT]);
+/* The kernels that follow wait for w. */
 int prover_start(struct prover_job *job, char err[KRN_ERR_TEXT]);
 /* Copies c, waits, and checks it against a * b. KRN_OK, KRN_ROW_DIFFERS with *row, or -errno. */
 int prover_check_c(struct prover_job *job, const uint8_t *c, uint64_t *row, char err[KRN_ERR_TEXT]);

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # The whole service on a GPU: with fixed r and s every case gives the bytes that the CPU gives; two hundred proofs back to
 # back, so that nothing is freed or overwritten before the device is done with it (ingonyama-zk/icicle-snark#17); the daemon
-# killed while slots are READY and while it proves; a thousand proofs leave every counter where it was; with room for some of
-# the keys only, they come and go and give the same bytes; a device that is lost is there again after a restart.
+# killed while slots are READY and while it proves; a thousand proofs leave every counter where it was; six keys by turns
+# where three fit, fifty times, with memory flat; with room for some of the keys only, they come and go and give the same bytes; a
+# device that is lost is there again after a restart.
 # shellcheck source=tests/service.sh
 source "$(dirname "$0")/../service.sh"
 gpu() { "$pinwheel" up --backend cuda "$@" >"$tmp/out" 2>"$tmp/err"; }
 
-names=() circuits=()
+names=() circuits=() six=()
 for folder in "$cases"/*/; do
     names+=("$(basename "$folder")")
     circuits+=(--circuit "$(circuit "$(basename "$folder")")")
@@ -77,6 +78,37 @@ kill -KILL "$(daemon_pid)"
 for id in "${ids[@]}"; do "$pinwheel" wait "$id" || fail "job $id"; done
 "$pinwheel" down
 [[ ! -e /dev/shm/pinwheel-$PINWHEEL_INSTANCE ]] || fail "the region is left"
+
+echo "six keys by turns, fifty times, where three fit"
+for i in {1..6}; do
+    cp "$(zkey $name)" "$tmp/$i.zkey"
+    six+=(--circuit "key$i=$tmp/$i.zkey")
+done
+turn() {
+    for i in {1..6}; do
+        id=$("$pinwheel" submit "key$i" "$(wtns $name)")
+        "$pinwheel" wait "$id" "$tmp/gpu.proof" "$tmp/gpu.public"
+        cmp "$tmp/$name.proof" "$tmp/gpu.proof" || fail "key$i: another proof than the CPU's"
+    done
+}
+# MiB of the device, as its driver counts
+driver_used() { nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits 2>/dev/null || true; }
+gpu --test-hooks --gpu-memory 300M "${six[@]}" || fail "$(<"$tmp/err")"     # expanded they would need more
+workspace=$(number workspace) key=$(number bytes)
+"$pinwheel" down
+gpu --test-hooks --gpu-memory $((workspace + 3 * key + key / 2)) "${six[@]}" || fail "$(<"$tmp/err")"
+turn
+turn
+loads=$(number loads) allocations=$(number allocations) registrations=$(number registrations) before=$(driver_used)
+for _ in {1..48}; do turn; done
+(($(number loads) == loads + 288)) || fail "$(number loads) loads after $loads"
+(($(number evictions) == $(number loads) - 3)) || fail "$(number evictions) evictions"
+(($(number allocations) == allocations + 288)) || fail "$(number allocations) allocations after $allocations"
+(($(number registrations) == registrations)) || fail "$(number registrations) registrations after $registrations"
+(($(number host_copies) == 0)) || fail "$(number host_copies) vectors were copied on the host"
+(($(number used) == 3 * key)) || fail "keys of $(number used) bytes where $((3 * key)) fit"
+[[ $(driver_used) == "$before" ]] || fail "$(driver_used) MiB of the device are used, before $before"
+"$pinwheel" down
 
 echo "room for one of three keys: they come and go"
 names=(one two three) circuits=()
