@@ -63,7 +63,7 @@ static int start_devices(struct gpud_daemon *d, struct gpud_error *err) {
     if (d->options->pageable)
         gpud_log("WARNING: --memory pageable: the region is not registered, uploads are slow; for measurements only");
     for (int i = 0; i < d->n_devices; i++)
-        if (gpud_device_start(&d->devices[i], &d->work, i, d->options->threads, registers && i == 0, err)) return -1;
+        if (gpud_device_start(&d->devices[i], &d->work, i, d->options->threads, registers, err)) return -1;
     return 0;
 }
 

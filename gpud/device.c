@@ -30,9 +30,22 @@ static int register_region(struct gpud_device *d, struct gpud_error *err) {
     return 0;
 }
 
+/* One registers for all; the others wait until it has. */
+static int register_once(struct gpud_device *d, struct gpud_error *err) {
+    struct gpud_work *w = d->work;
+    pthread_mutex_lock(&w->registering);
+    int rc = w->registered ? 0 : register_region(d, err);
+    d->has_registered = !w->registered && rc == 0;
+    w->registered |= d->has_registered;
+    pthread_mutex_unlock(&w->registering);
+    return rc;
+}
+
+/* Once no other device uploads from it. */
 static void unregister_region(struct gpud_device *d) {
     struct shm_region *r = d->work->region;
     uint64_t offset, bytes;
+    gpud_work_outlive(d->work);
     for (uint32_t slot = 0; slot < r->n_slots;) {
         slot = gpud_pin_next(r, slot, GPUD_PIN_MAX, &offset, &bytes);
         d->work->backend->host_unregister(d->device, r->base + offset, bytes);
@@ -75,14 +88,14 @@ static int open_device(struct gpud_device *d, struct gpud_error *err) {
         gpud_flights_open(&d->flights, d->work, d->index, most_publics(d->work), err))
         return -1;
     d->depth = backend->depth(d->device) < GPUD_DEPTH ? backend->depth(d->device) : GPUD_DEPTH;
-    return d->registers ? register_region(d, err) : 0;
+    return d->registers ? register_once(d, err) : 0;
 }
 
 static void close_device(struct gpud_device *d) {
     gpud_flights_close(&d->flights);
     if (!d->device) return;
     gpud_keys_close(&d->keys);
-    if (d->registers) unregister_region(d);
+    if (d->has_registered) unregister_region(d);
     d->work->backend->close(d->device);
 }
 
@@ -292,14 +305,13 @@ static int prove(struct gpud_device *d) {
     return 0;
 }
 
-static void *run(void *arg) {
-    struct gpud_device *d = arg;
+static void live(struct gpud_device *d) {
     struct gpud_error err;
     if (open_device(d, &err)) {
         close_device(d);
         gpud_log("%s", err.text);
         gpud_work_lose(d->work, d->index, err.text);
-        return NULL;
+        return;
     }
     d->idle_ns = shm_host_now_ns();
     atomic_store(&d->work->shown[d->index].state, GPUD_DEVICE_READY);
@@ -310,6 +322,12 @@ static void *run(void *arg) {
         gpud_flights_close(&d->flights);
         gpud_keys_abandon(&d->keys);
     }
+}
+
+static void *run(void *arg) {
+    struct gpud_device *d = arg;
+    live(d);
+    gpud_work_leave(d->work);
     return NULL;
 }
 
@@ -320,10 +338,12 @@ int gpud_device_start(struct gpud_device *d, struct gpud_work *work, int index, 
     d->index = index;
     d->threads = threads;
     d->registers = registers && work->backend->host_register;
+    gpud_work_enter(work);
     int rc = pthread_create(&d->thread, NULL, run, d);
-    if (rc) return gpud_fail(err, "cannot start a thread for device %d: %s", index, strerror(rc));
-    d->started = true;
-    return 0;
+    d->started = rc == 0;
+    if (rc == 0) return 0;
+    gpud_work_leave(work);
+    return gpud_fail(err, "cannot start a thread for device %d: %s", index, strerror(rc));
 }
 
 bool gpud_device_join(struct gpud_device *d, int timeout_ms) {

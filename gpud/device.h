@@ -20,7 +20,8 @@ struct gpud_device {
     struct gpud_work *work;
     int index;
     unsigned threads;           /* host threads it may use; 0: all */
-    bool registers;             /* this device page-locks the region for all */
+    bool registers;             /* the region is to be page-locked, by the first device that is open, for all */
+    bool has_registered;        /* it was this one */
     pthread_t thread;
     bool started;
     struct krn_device *device;                          /* this and what follows: by the thread only */

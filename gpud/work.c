@@ -25,6 +25,7 @@ int gpud_work_open(struct gpud_work *w, struct shm_region *region, const struct 
     }
     pthread_mutex_init(&w->lock, NULL);
     pthread_mutex_init(&w->results, NULL);
+    pthread_mutex_init(&w->registering, NULL);
     pthread_cond_init(&w->kicked, NULL);
     return 0;
 }
@@ -33,6 +34,7 @@ void gpud_work_close(struct gpud_work *w) {
     if (!w->suspects) return;
     pthread_mutex_destroy(&w->lock);
     pthread_mutex_destroy(&w->results);
+    pthread_mutex_destroy(&w->registering);
     pthread_cond_destroy(&w->kicked);
     free(w->suspects);
     free(w->receipts);
@@ -56,6 +58,25 @@ void gpud_work_stop(struct gpud_work *w) {
 
 void gpud_work_tell(struct gpud_work *w) {
     shm_bell_ring(&w->region->super->bell, w->own_eventfd);
+}
+
+void gpud_work_enter(struct gpud_work *w) {
+    pthread_mutex_lock(&w->lock);
+    w->n_threads++;
+    pthread_mutex_unlock(&w->lock);
+}
+
+void gpud_work_leave(struct gpud_work *w) {
+    pthread_mutex_lock(&w->lock);
+    w->n_threads--;
+    pthread_cond_broadcast(&w->kicked);
+    pthread_mutex_unlock(&w->lock);
+}
+
+void gpud_work_outlive(struct gpud_work *w) {
+    pthread_mutex_lock(&w->lock);
+    while (w->n_threads > 1) pthread_cond_wait(&w->kicked, &w->lock);
+    pthread_mutex_unlock(&w->lock);
 }
 
 void gpud_work_lose(struct gpud_work *w, int device, const char *text) {

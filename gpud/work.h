@@ -69,11 +69,15 @@ struct gpud_work {
     uint64_t gpu_memory;                /* bytes of each device for workspace and keys; 0: what is free */
     struct gpud_fault fault;            /* test hook */
 
-    pthread_mutex_t lock;               /* guards kicks, stop, n_devices, failed, failure, shown[].keys */
+    pthread_mutex_t registering;        /* guards registered */
+    bool registered;                    /* a device has page-locked the region for all */
+
+    pthread_mutex_t lock;               /* guards kicks, stop, n_devices, n_threads, failed, failure, shown[].keys */
     pthread_cond_t kicked;
     uint64_t kicks;                     /* slots may be READY: look */
     bool stop;
     uint32_t n_devices;                 /* that are not LOST */
+    uint32_t n_threads;                 /* of devices, that have not ended */
     bool failed;                        /* none is left; the daemon must restart */
     char failure[GPUD_ERROR_MAX];       /* of the last one */
 
@@ -95,6 +99,11 @@ void gpud_work_stop(struct gpud_work *w);
 
 /* By a device thread: wakes the main thread. */
 void gpud_work_tell(struct gpud_work *w);
+/* A device thread begins and ends; gpud_work_outlive waits, in one of them, until the others have ended. */
+void gpud_work_enter(struct gpud_work *w);
+void gpud_work_leave(struct gpud_work *w);
+void gpud_work_outlive(struct gpud_work *w);
+
 /* By a device thread: it is LOST. The others go on; where none is left, all stop. */
 void gpud_work_lose(struct gpud_work *w, int device, const char *text);
 /* Whether no device is left; err (may be NULL) then says why the last one went. */

@@ -24,6 +24,8 @@ struct krn_dev_key {
 
 struct krn_device {
     int index, fail_at;                     /* -1: never */
+    bool broken;                            /* does not open */
+    _Atomic bool open;
     _Atomic int begun, loads;
     const uint8_t *w[MAX_BEGUN];            /* of each begin: which slot */
     struct krn_dev_key keys[CIRCUITS];
@@ -34,17 +36,30 @@ static struct {
     pthread_cond_t changed;
     bool closed;                            /* no proof ends */
     uint64_t room;                          /* keys that fit */
+    int registered;                         /* ranges */
     uint32_t load_ms;
     struct krn_proof good;
     struct krn_device devices[DEVICES_MAX];
 } fake = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 static struct krn_device *fake_open(int index, unsigned threads, char err[KRN_ERR_TEXT]) {
-    (void)threads, (void)err;
-    return &fake.devices[index];
+    (void)threads;
+    snprintf(err, KRN_ERR_TEXT, "the fake does not open");
+    fake.devices[index].open = !fake.devices[index].broken;
+    return fake.devices[index].open ? &fake.devices[index] : NULL;
+}
+static int fake_register(struct krn_device *dev, void *base, size_t bytes) {
+    (void)dev, (void)base, (void)bytes;
+    fake.registered++;
+    return 0;
+}
+static void fake_unregister(struct krn_device *dev, void *base, size_t bytes) {
+    (void)dev, (void)base, (void)bytes;
+    for (int i = 0; i < DEVICES_MAX; i++) CHECK(&fake.devices[i] == dev || !fake.devices[i].open);
+    fake.registered--;
 }
 static void fake_close(struct krn_device *dev) {
-    (void)dev;
+    dev->open = false;
 }
 static int fake_plan(struct krn_device *dev, const struct krn_key *const keys[], unsigned n, uint64_t budget,
                      char err[KRN_ERR_TEXT]) {
@@ -110,6 +125,7 @@ static int fake_finish(struct krn_job *job, struct krn_proof *proof, struct krn_
     memset(times, 0, sizeof *times);
     job->used = false;
     if (job->number != job->key->dev->fail_at) return KRN_OK;
+    job->key->dev->open = false;        /* nobody will close it */
     snprintf(err, KRN_ERR_TEXT, "the fake is lost");
     return -ENODEV;
 }
@@ -120,7 +136,8 @@ static int fake_node(int index) {
 static const struct krn_backend backend = {
     .name = "fake", .open = fake_open, .close = fake_close, .plan = fake_plan, .key_bytes = fake_key_bytes,
     .key_form = fake_key_form, .key_load = fake_key_load, .key_free = fake_key_free, .memory = fake_memory,
-    .depth = fake_depth, .begin = fake_begin, .uploaded = fake_uploaded, .finish = fake_finish, .node = fake_node,
+    .host_register = fake_register, .host_unregister = fake_unregister, .depth = fake_depth, .begin = fake_begin,
+    .uploaded = fake_uploaded, .finish = fake_finish, .node = fake_node,
 };
 
 /* ---- the world around it ---- */
@@ -136,14 +153,15 @@ static void make_world(int n, uint64_t room) {
     memset(fake.devices, 0, sizeof fake.devices);
     for (int i = 0; i < n; i++) fake.devices[i].fail_at = -1, fake.devices[i].index = i;
     fake.room = room;
+    fake.registered = 0;
     fake.closed = false;
     fake.load_ms = 0;
 }
 
-static bool all_are(enum gpud_device_state state) {
-    for (int i = 0; i < n_devices; i++)
-        if (atomic_load(&work.shown[i].state) != (int)state) return false;
-    return true;
+static int count(enum gpud_device_state state) {
+    int n = 0;
+    for (int i = 0; i < n_devices; i++) n += atomic_load(&work.shown[i].state) == (int)state;
+    return n;
 }
 
 /* Polls what device threads set; the deadline only ends a test that fails. */
@@ -156,8 +174,8 @@ static bool all_are(enum gpud_device_state state) {
 
 static void start(void) {
     struct gpud_error err;
-    for (int i = 0; i < n_devices; i++) CHECK(gpud_device_start(&devices[i], &work, i, 1, false, &err) == 0);
-    UNTIL(all_are(GPUD_DEVICE_READY));
+    for (int i = 0; i < n_devices; i++) CHECK(gpud_device_start(&devices[i], &work, i, 1, true, &err) == 0);
+    UNTIL(count(GPUD_DEVICE_LOADING) == 0);
 }
 
 static void set_closed(bool closed) {
@@ -251,6 +269,18 @@ static void test_some_fail(int n, int n_failing) {
     end_world();
 }
 
+/* The first does not even open: another page-locks the region, once, and gives it up when the others have ended. */
+static void test_first_is_broken(void) {
+    make_world(3, CIRCUITS);
+    fake.devices[0].broken = true;
+    start();
+    CHECK(count(GPUD_DEVICE_LOST) == 1 && count(GPUD_DEVICE_READY) == 2 && !gpud_work_failed(&work, NULL));
+    CHECK(fake.registered == 1);
+    for (int i = 0; i < 5; i++) CHECK(reaches(add_job(1), SHM_JOB_DONE));
+    end_world();
+    CHECK(fake.registered == 0);
+}
+
 static void test_all_fail(int n) {
     struct gpud_error err;
     struct shm_job_ref jobs[DEVICES_MAX];
@@ -263,7 +293,7 @@ static void test_all_fail(int n) {
     UNTIL(each_has_begun(1));
     set_closed(false);
     UNTIL(gpud_work_failed(&work, &err));
-    CHECK(strstr(err.text, "the fake is lost") && all_are(GPUD_DEVICE_LOST));
+    CHECK(strstr(err.text, "the fake is lost") && count(GPUD_DEVICE_LOST) == n);
     for (int i = 0; i < n; i++) CHECK(reaches(jobs[i], SHM_JOB_SYNTHESIS));
     CHECK(slots_in(SHM_SLOT_READY) == (uint32_t)n);
     end_world();
@@ -356,6 +386,7 @@ int main(void) {
     test_far();
     test_some_fail(2, 1);
     test_some_fail(8, 2);
+    test_first_is_broken();
     test_all_fail(2);
     test_all_fail(8);
     test_runs();
