@@ -40,13 +40,31 @@ uint32_t shm_host_nodes(struct shm_node nodes[SHM_MAX_NODES]) {
     return 1;
 }
 
-int shm_host_pin(int node) {
+static bool find_node(int number, struct shm_node *node) {
     struct shm_node nodes[SHM_MAX_NODES];
     uint32_t n = shm_host_nodes(nodes);
-    for (uint32_t i = 0; i < n; i++)
-        if (nodes[i].number == node)
-            return sched_setaffinity(0, sizeof nodes[i].set, &nodes[i].set) == 0 ? 0 : -errno;
-    return -ENODEV;
+    for (uint32_t i = 0; i < n; i++) {
+        if (nodes[i].number != number)
+            continue;
+        *node = nodes[i];
+        return true;
+    }
+    return false;
+}
+
+uint32_t shm_host_cpus(int node) {
+    struct shm_node found;
+    const cpu_set_t mine = usable_cpus();
+    if (node < 0)
+        return (uint32_t)CPU_COUNT(&mine);
+    return find_node(node, &found) ? found.cpus : 0;
+}
+
+int shm_host_pin(int node) {
+    struct shm_node found;
+    if (!find_node(node, &found))
+        return -ENODEV;
+    return sched_setaffinity(0, sizeof found.set, &found.set) == 0 ? 0 : -errno;
 }
 
 int shm_host_bind(void *addr, uint64_t bytes, int node) {

@@ -11,6 +11,8 @@
 
 /* This machine's nodes: see shm/nodes.h. A machine that does not say has one, number 0. Returns the count (>= 1). */
 uint32_t shm_host_nodes(struct shm_node nodes[SHM_MAX_NODES]);
+/* CPUs of a node, or with -1 all that this process may use. */
+uint32_t shm_host_cpus(int node);
 /* Pins the calling thread and its future children to the node's CPUs. 0, -ENODEV where there is no such node, or -errno. */
 int shm_host_pin(int node);
 /* Memory that may still be taken: the least of MemAvailable, the cgroup's limit less use, and /dev/shm's free space;

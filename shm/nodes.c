@@ -108,7 +108,7 @@ static int nearest(const struct machine *m, unsigned node) {
 static void lend_cpus(struct machine *m) {
     for (unsigned i = 0; i < SHM_MAX_NODES; i++) {
         struct shm_node *node = &m->all[i];
-        if (m->with_memory >> i & 1 || CPU_COUNT(&node->set) == 0)
+        if (!(m->online >> i & 1) || m->with_memory >> i & 1 || CPU_COUNT(&node->set) == 0)
             continue;
         int home = nearest(m, i);
         if (home >= 0)
@@ -136,8 +136,8 @@ uint32_t shm_nodes_read(const char *folder, const char *status, const cpu_set_t 
     lend_cpus(&m);
     uint32_t n = 0;
     for (unsigned i = 0; i < SHM_MAX_NODES; i++) {
-        m.all[i].cpus = (uint32_t)CPU_COUNT(&m.all[i].set);
-        if (m.with_memory >> i & 1 && m.all[i].cpus)
+        m.all[i].cpus = m.with_memory >> i & 1 ? (uint32_t)CPU_COUNT(&m.all[i].set) : 0;
+        if (m.all[i].cpus)
             nodes[n++] = m.all[i];
     }
     return n;

@@ -362,11 +362,7 @@ static void *fill_thread(void *arg) {
 }
 
 static uint32_t threads_on(int node) {
-    struct shm_node nodes[SHM_MAX_NODES];
-    uint32_t n = shm_host_nodes(nodes), cpus = 0;
-    for (uint32_t i = 0; i < n; i++)
-        if (node < 0 || nodes[i].number == node)
-            cpus += nodes[i].cpus;
+    uint32_t cpus = shm_host_cpus(node);
     return cpus < 1 ? 1 : cpus > FILL_THREADS ? FILL_THREADS : cpus;
 }
 
@@ -469,7 +465,7 @@ static int check_dev_shm(int fd, uint64_t bytes, const char *name, struct shm_er
 /* A bound allocation on a node that is too small does not fail: the kernel kills the process. So ask before. */
 static int check_nodes(const struct shm_spec *spec, const char *name, struct shm_error *err) {
     struct shm_node nodes[SHM_MAX_NODES];
-    uint32_t n = shm_host_nodes(nodes);
+    uint32_t n = spec_binds(spec) ? shm_host_nodes(nodes) : 0;
     uint64_t need = node_bytes(spec);
     for (uint32_t k = 0; spec_binds(spec) && k < spec->n_nodes; k++) {
         uint32_t i = 0;

@@ -305,11 +305,21 @@ static int create_small(void *arg) {
     return shm_region_create(&r, &spec, NULL) != 0;
 }
 
-/* The object's tables as they lie in shared memory; empty where there is no object. */
+/* The object's tables as they lie in shared memory; empty where there is no object. Jobs' generations, which come from the
+ * clock, are left out. */
 struct tables {
-    uint8_t bytes[8192];
+    _Alignas(shm_ctl) uint8_t bytes[8192];
     off_t size;
 };
+
+enum { JOBS_AT = sizeof(struct shm_super) + sizeof(struct shm_slot_line) + sizeof(struct shm_peer) };   /* one of each */
+
+static void forget_generations(struct tables *t) {
+    for (size_t i = 0; i < 2; i++) {
+        shm_ctl *ctl = (shm_ctl *)(t->bytes + JOBS_AT + i * sizeof(struct shm_job));
+        *ctl = shm_ctl_make(shm_ctl_state(*ctl), shm_ctl_owner(*ctl), 0);
+    }
+}
 
 static void look(struct tables *t) {
     struct stat st;
@@ -319,6 +329,7 @@ static void look(struct tables *t) {
         return;
     t->size = fstat(fd, &st) == 0 ? st.st_size : 0;
     check(pread(fd, t->bytes, sizeof t->bytes, 0) >= 0, "read the tables");
+    forget_generations(t);
     close(fd);
 }
 
