@@ -27,7 +27,7 @@ void gpud_conclude_discard(struct gpud_work *w, struct shm_slot_ref slot) {
 void gpud_conclude_return(struct gpud_work *w, const struct gpud_flight *f, const char *reason) {
     struct shm_region *r = w->region;
     struct gpud_error err;
-    uint32_t attempts = atomic_fetch_add(&r->jobs[f->job.index].attempts, 1) + 1;
+    uint32_t attempts = reason ? atomic_fetch_add(&r->jobs[f->job.index].attempts, 1) + 1 : 0;
     if (attempts >= GPUD_MAX_ATTEMPTS) {
         gpud_fail(&err, "the device failed %u times while it was being proved: %s", attempts, reason);
         gpud_conclude_refuse(w, f->job, f->slot, err.text);

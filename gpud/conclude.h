@@ -18,7 +18,8 @@ void gpud_conclude_discard(struct gpud_work *w, struct shm_slot_ref slot);
 
 /*
  * A job whose device failed under it goes back: with its synthesis where the slot still holds it, else to the queue. It
- * has one attempt less, and fails with `reason` after the last: it may be what the device fails of.
+ * has one attempt less, and fails with `reason` after the last: it may be what the device fails of. reason NULL: it
+ * cannot be, since it was not there yet.
  */
 void gpud_conclude_return(struct gpud_work *w, const struct gpud_flight *f, const char *reason);
 

@@ -115,6 +115,7 @@ static bool accept(struct gpud_device *d, struct gpud_flight *f) {
         gpud_conclude_refuse(w, f->job, f->slot, err.text);
         return false;
     }
+    f->alone = atomic_load(&w->region->jobs[f->job.index].attempts) > 0;
     return true;
 }
 
@@ -163,25 +164,27 @@ static int finish_oldest(struct gpud_device *d) {
     return 0;
 }
 
-/* The key of a taken slot, for which proofs may have to end and other keys to go. 1; 0: the job was refused; -1: the
+/* The key of a taken slot, for which proofs may have to end first and other keys to go. 1; 0: the job was refused; -1: the
  * device is lost, and the flight is one of those that went back. */
 static int fetch_key(struct gpud_device *d, struct gpud_flight *f, struct krn_dev_key **key) {
     struct gpud_error err;
-    int rc;
-    while ((rc = gpud_keys_take(&d->keys, f->desc.circuit, key, &err)) == -EBUSY)
-        if (finish_oldest(d)) break;
-    if (rc == 0) return 1;
-    if (rc != -ENODEV && rc != -EBUSY) {
-        gpud_conclude_refuse(d->work, f->job, f->slot, err.text);
-        return 0;
-    }
-    if (rc == -EBUSY) {         /* lost already */
-        gpud_conclude_return(d->work, f, "it was lost before this proof began");
+    for (;;) {
+        bool wait = f->alone && gpud_flights_on_device(&d->flights);
+        int rc = wait ? -EBUSY : gpud_keys_take(&d->keys, f->desc.circuit, key, &err);
+        if (rc == 0) return 1;
+        if (rc == -ENODEV) {
+            gpud_flights_begin(&d->flights);
+            lose(d, err.text);
+            return -1;
+        }
+        if (rc != -EBUSY) {
+            gpud_conclude_refuse(d->work, f->job, f->slot, err.text);
+            return 0;
+        }
+        if (finish_oldest(d) == 0) continue;
+        gpud_conclude_return(d->work, f, NULL);
         return -1;
     }
-    gpud_flights_begin(&d->flights);
-    lose(d, err.text);
-    return -1;
 }
 
 /* The job's vectors go to the device. -1: the device is lost. */
@@ -262,7 +265,8 @@ static int start_next(struct gpud_device *d, bool *later) {
 static bool may_start(struct gpud_device *d) {
     unsigned n = gpud_flights_on_device(&d->flights);
     if (n == 0) return true;
-    return n < d->depth && gpud_flights_youngest(&d->flights)->uploaded && !gpud_flights_full(&d->flights);
+    const struct gpud_flight *last = gpud_flights_youngest(&d->flights);
+    return n < d->depth && last->uploaded && !last->alone && !gpud_flights_full(&d->flights);
 }
 
 static bool is_stopped(struct gpud_work *w, uint64_t *kicks) {

@@ -372,27 +372,32 @@ static void test_device_fails(void) {
     end_world();
 }
 
-/* A job that its device fails of each time fails after its attempts, with the reason; the next one is proved. */
+/* A job that its device fails of each time fails after its attempts, with the reason. The one that was there with it is
+ * not taken along a second time, and is proved. */
 static void test_deadly_job(void) {
     make_world(true);
     fake.error_at = 0;
-    struct shm_job_ref job = add_job(1);
+    allow_finishes(0);
+    struct shm_job_ref job = add_job(1), other = add_job(1);
+    start();
+    wait_for_calls("b0 b1 ");
+    allow_finishes(-1);
     for (int i = 1; i <= GPUD_MAX_ATTEMPTS; i++) {
-        CHECK(shm_job_state(&region, job) == SHM_JOB_SYNTHESIS);
-        start();
         CHECK(gpud_device_join(&device, DEADLINE_S * 1000) && gpud_work_failed(&work, NULL));
         CHECK(atomic_load(&region.jobs[job.index].attempts) == (uint32_t)i);
         work.failed = work.stop = false;        /* as in the next daemon */
         work.n_devices = 1;
         fake.error_at = fake.begun;
+        if (i < GPUD_MAX_ATTEMPTS) start();
     }
     CHECK(shm_job_state(&region, job) == SHM_JOB_FAILED);
     CHECK(strstr(region.jobs[job.index].error, "failed 3 times") &&
           strstr(region.jobs[job.index].error, "the fake is broken"));
-    CHECK(slots_in(SHM_SLOT_FREE) == SLOTS);
+    CHECK(atomic_load(&region.jobs[other.index].attempts) == 1 && slots_in(SHM_SLOT_READY) == 1);
     fake.error_at = -1;
     start();
-    CHECK(reaches(add_job(1), SHM_JOB_DONE));
+    CHECK(reaches(other, SHM_JOB_DONE) && reaches(add_job(1), SHM_JOB_DONE));
+    wait_for_calls("b0 b1 f0 b2 f2 b3 f3 b4 f4 b5 f5 ");
     end_world();
 }
 
