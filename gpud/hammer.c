@@ -6,11 +6,15 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "kernels/clock.h"
 #include "kernels/parallel.h"
 
-enum { HALF = 32 << 20 };       /* of a thread's buffer: far beyond its share of the last cache */
+enum {
+    HALF = 32 << 20,            /* of a thread's buffer: far beyond its share of the last cache */
+    LOOK_MS = 1,
+};
 
 struct hand {
     struct gpud_hammer *hammer;
@@ -21,6 +25,7 @@ struct hand {
 
 struct gpud_hammer {
     atomic_bool stop;
+    atomic_uint warm;           /* threads whose pages are all there */
     double started;
     unsigned n;
     struct hand hands[KRN_MAX_THREADS];
@@ -29,11 +34,12 @@ struct gpud_hammer {
 static void *strike(void *arg) {
     struct hand *h = arg;
     memset(h->buffer, (int)(h - h->hammer->hands) + 1, 2 * (size_t)HALF);
-    while (!atomic_load_explicit(&h->hammer->stop, memory_order_relaxed)) {
-        memcpy(h->buffer + HALF, h->buffer, HALF);
+    atomic_fetch_add(&h->hammer->warm, 1);
+    do {
+        memcpy(h->buffer + HALF, h->buffer, HALF);      /* at least once, so that the rate is never of nothing */
         h->buffer[0] = h->buffer[HALF] + 1;     /* the next copy is of other bytes: none can be left out */
         h->copied += HALF;
-    }
+    } while (!atomic_load_explicit(&h->hammer->stop, memory_order_relaxed));
     return NULL;
 }
 
@@ -52,13 +58,17 @@ static int start_hand(struct gpud_hammer *h) {
 struct gpud_hammer *gpud_hammer_start(struct gpud_error *err) {
     unsigned wanted = krn_cpus();
     struct gpud_hammer *h = calloc(1, sizeof *h);
-    if (h) h->started = krn_seconds();
     while (h && h->n < wanted) {
         if (start_hand(h) == 0) continue;
         gpud_hammer_stop(h);
         h = NULL;
     }
-    if (!h) gpud_fail(err, "no memory or threads for a load on %u processors", wanted);
+    if (!h) {
+        gpud_fail(err, "no memory or threads for a load on %u processors", wanted);
+        return NULL;
+    }
+    while (atomic_load(&h->warm) < h->n) nanosleep(&(struct timespec){.tv_nsec = LOOK_MS * 1000000}, NULL);
+    h->started = krn_seconds();
     return h;
 }
 

@@ -9,7 +9,7 @@
 
 struct gpud_hammer;
 
-/* One thread a processor that this process may use. NULL with err. */
+/* One thread a processor that this process may use; all of them copy when it returns. NULL with err. */
 struct gpud_hammer *gpud_hammer_start(struct gpud_error *err);
 unsigned gpud_hammer_threads(const struct gpud_hammer *h);
 /* Ends it; returns how many bytes a second all threads together have copied. NULL is harmless. */
