@@ -77,8 +77,8 @@ static void print_head(const struct gpud_bench_memory *b, const struct options *
     strftime(date, sizeof date, "%F %H:%MZ", gmtime_r(&now, &tm));
     printf("%.2f GiB of random bytes (seed %" PRIu64 ") from host memory to %s, device %d, %s\n",
            (double)b->bytes / (1 << 30), o->seed, b->card, b->device, date);
-    printf("Every page was written before; no time has a first touch in it. %.0f %% of the shared memory is in 2 MiB pages. "
-           "Median of %u, (least to most).\n", 100 * b->huge, b->runs);
+    printf("Every page was written before; no time has a first touch in it. %.0f %% of the shared memory is in 2 MiB "
+           "pages. Median of %u, (least to most).\n", 100 * b->huge, b->runs);
     printf("Busy: %u threads copy memory all the time, %.1f GB/s together.\n\n", b->hammers, 1e-9 * b->hammer_rate);
 }
 
@@ -97,7 +97,8 @@ static void print_table(const struct gpud_bench_memory *b) {
     }
     printf("\nregistered each time: register %.1f ms, unregister %.1f ms; busy %.1f and %.1f\n",
            1e3 * b->lock[0].median, 1e3 * b->unlock[0].median, 1e3 * b->lock[1].median, 1e3 * b->unlock[1].median);
-    printf("once, at start: registering %.1f ms, cudaHostAlloc %.1f ms\n", 1e3 * b->register_once, 1e3 * b->locked_alloc);
+    printf("once, at start: registering %.1f ms, cudaHostAlloc %.1f ms\n", 1e3 * b->register_once,
+           1e3 * b->locked_alloc);
 }
 
 static void draw(void *ctx, unsigned done, unsigned total) {

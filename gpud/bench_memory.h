@@ -2,9 +2,9 @@
  * gpud/bench_memory.h: what the kind of memory costs that a, b, c and w lie in when they travel to the device: the
  * experiment behind the region that is registered once (docs/PERFORMANCE.md).
  *
- * Each kind holds random bytes, written before anything is timed: all pages are there, and no time has the first touch of
- * a page in it. Every copy is checked against its source at three places. The kinds are measured by turns, so that a
- * slow drift of the machine falls on all of them.
+ * Each kind holds random bytes, written before anything is timed: all pages are there, and no time has the first touch
+ * of a page in it. Every copy is checked against its source at three places. The kinds are measured by turns, so that
+ * a slow drift of the machine falls on all of them.
  */
 #ifndef GPUD_BENCH_MEMORY_H
 #define GPUD_BENCH_MEMORY_H
@@ -40,7 +40,7 @@ struct gpud_bench_memory {
     struct gpud_bench_spread {
         double median, min, max;
     } time[GPUD_BENCH_KINDS][GPUD_BENCH_LOADS];
-    struct gpud_bench_spread lock[GPUD_BENCH_LOADS], unlock[GPUD_BENCH_LOADS];  /* what GPUD_BENCH_EACH adds to a copy */
+    struct gpud_bench_spread lock[GPUD_BENCH_LOADS], unlock[GPUD_BENCH_LOADS];  /* parts of GPUD_BENCH_EACH */
     double locked_alloc, register_once;         /* seconds, once, at start */
     unsigned hammers;           /* threads of the load, one a processor */
     double hammer_rate;         /* bytes a second that they copied meanwhile, all together */

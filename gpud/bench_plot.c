@@ -73,7 +73,8 @@ static void axis(struct svg *s, double most, double scale) {
 static void bar(struct svg *s, const struct gpud_bench_memory *b, int kind, int load, double scale) {
     const struct gpud_bench_spread *t = &b->time[kind][load];
     int y = TOP + kind * GROUP + 4 + load * (BAR + 2);
-    double length = rate(b, t->median) * scale, low = LEFT + rate(b, t->max) * scale, high = LEFT + rate(b, t->min) * scale;
+    double length = rate(b, t->median) * scale;
+    double low = LEFT + rate(b, t->max) * scale, high = LEFT + rate(b, t->min) * scale;
     put(s, "<rect x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%d\" fill=\"%s\"/>\n", LEFT, y, length, BAR, colours[load]);
     put(s, "<line x1=\"%.1f\" y1=\"%d\" x2=\"%.1f\" y2=\"%d\" stroke=\"#222\" stroke-width=\"2\"/>\n", low, y + BAR / 2,
         high, y + BAR / 2);

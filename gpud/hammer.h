@@ -1,6 +1,6 @@
 /*
- * gpud/hammer.h: a load for measurements: every processor copies memory that no cache holds, as synthesis does on a busy
- * host.
+ * gpud/hammer.h: a load for measurements: every processor copies memory that no cache holds, as synthesis does on a
+ * busy host.
  */
 #ifndef GPUD_HAMMER_H
 #define GPUD_HAMMER_H

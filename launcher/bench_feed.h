@@ -1,6 +1,6 @@
 /*
- * launcher/bench_feed.h: producers in threads of their own that keep slots READY: each fills slots with copies of vectors
- * that were evaluated once. It takes synthesis out of a measurement of all that comes after it.
+ * launcher/bench_feed.h: producers in threads of their own that keep slots READY: each fills slots with copies of
+ * vectors that were evaluated once. It takes synthesis out of a measurement of all that comes after it.
  */
 #ifndef LAUNCHER_BENCH_FEED_H
 #define LAUNCHER_BENCH_FEED_H

@@ -34,7 +34,8 @@ struct bench_record {
 /* From the reply to `wait`. 0, or -1 with err. */
 int bench_record_read(struct bench_record *r, const struct fmt_json *reply, struct fmt_error *err);
 
-/* End of the upload (without one: when it was taken), begin and end of the computing; ns, none before the one it follows. */
+/* End of the upload (without one: when it was taken), begin and end of the computing; ns, each at or after the one
+ * before it. */
 uint64_t bench_record_uploaded(const struct bench_record *r);
 uint64_t bench_record_start(const struct bench_record *r);
 uint64_t bench_record_end(const struct bench_record *r);

@@ -15,7 +15,8 @@ static double mib(uint64_t bytes) {
 /* ---- tables ---- */
 
 static void print_head(const struct bench_run *b, const struct bench_figures *f) {
-    printf("%" PRIu64 " proofs in %.2f s: %.1f proofs/min; %zu failed\n", f->proofs, f->seconds, f->per_minute, b->failed);
+    printf("%" PRIu64 " proofs in %.2f s: %.1f proofs/min; %zu failed\n", f->proofs, f->seconds, f->per_minute,
+           b->failed);
     if (b->failed) printf("the first that failed: %s\n", b->failure);
     printf("%s, %" PRIu64 " devices, %" PRIu64 " slots, %" PRIu64 " workers%s; %u warm-up proofs before, not counted\n",
            b->backend, b->devices, b->slots, b->workers,
@@ -74,8 +75,8 @@ static void print_windows(const struct bench_figures *f) {
 
 static void print_memory(const struct bench_run *b) {
     const struct bench_memory *m = &b->before, *n = &b->after;
-    printf("\nmemory, MiB, before and after: daemon %.1f %.1f; workers %.1f %.1f; on devices %.1f %.1f\n", mib(m->daemon),
-           mib(n->daemon), mib(m->workers), mib(n->workers), mib(m->device), mib(n->device));
+    printf("\nmemory, MiB, after the warm-up and at the end: daemon %.1f %.1f; workers %.1f %.1f; on devices %.1f %.1f\n",
+           mib(m->daemon), mib(n->daemon), mib(m->workers), mib(n->workers), mib(m->device), mib(n->device));
     printf("meanwhile: %" PRIu64 " allocations on devices, %" PRIu64 " registrations, %" PRIu64 " copies on the host\n",
            n->allocations - m->allocations, n->registrations - m->registrations, n->host_copies - m->host_copies);
 }

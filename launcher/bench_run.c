@@ -51,7 +51,8 @@ static uint64_t own_memory(int64_t pid) {
 static struct bench_memory memory_of(const struct fmt_json *status) {
     struct bench_memory m = {.daemon = own_memory(number(status, "pid"))};
     const struct fmt_json *workers = fmt_json_field(status, "workers"), *devices = fmt_json_field(status, "devices");
-    for (size_t i = 0; i < fmt_json_length(workers); i++) m.workers += own_memory(number(fmt_json_at(workers, i), "pid"));
+    for (size_t i = 0; i < fmt_json_length(workers); i++)
+        m.workers += own_memory(number(fmt_json_at(workers, i), "pid"));
     for (size_t i = 0; i < fmt_json_length(devices); i++) {
         const struct fmt_json *device = fmt_json_at(devices, i), *memory = fmt_json_field(device, "memory");
         m.device += (uint64_t)number(memory, "workspace") + (uint64_t)number(fmt_json_field(device, "keys"), "used");
@@ -164,7 +165,7 @@ static enum launcher_exit settle_oldest(struct state *s, struct gpud_error *err)
     s->first = (s->first + 1) % BENCH_IN_FLIGHT_MAX;
     s->n_flights--;
     draw(s);
-    return LAUNCHER_OK;
+    return s->settled == b->warm_up ? look(s, &b->before, err) : LAUNCHER_OK;   /* what is there once it runs */
 }
 
 /* ---- the stream ---- */
@@ -209,7 +210,7 @@ static enum launcher_exit stream(struct state *s, struct gpud_error *err) {
     return rc;
 }
 
-/* Jobs that were handed over after the last that was asked for: they are waited for, so that nothing of ours is left. */
+/* Jobs that were handed over after the last that was asked for are waited for, so that nothing of ours is left. */
 static void drain_feed(struct state *s) {
     struct gpud_error ignored;
     struct fmt_json *reply;

@@ -36,7 +36,7 @@ struct bench_run {
     uint64_t slot_bytes[BENCH_MAX_CIRCUITS];    /* what an upload of each circuit carries */
     char backend[16], memory_kind[16];
     uint64_t workers, slots, devices;
-    struct bench_memory before, after;
+    struct bench_memory before, after;          /* after the warm-up, and at the end */
 };
 
 /* Failed jobs are counted, not errors. LAUNCHER_OK or an exit status with err. */

@@ -9,6 +9,8 @@
 
 #include "launcher/bench_record.h"
 
+enum { BENCH_TRACE_DEVICES = 16 };    /* as many as a daemon drives */
+
 struct bench_trace {
     const struct bench_record *records;
     size_t n;
