@@ -95,8 +95,10 @@ static void make_devices(struct bench_figures *f, const struct bench_run *b, con
         else
             add_gap(d, last[k], room[i]);
         last[k] = end;
-        d->busy += 1e-6 * room[i]->t.busy_us;
-        d->within += 1e-9 * (double)(end - start) - 1e-6 * room[i]->t.busy_us;
+        double busy = bench_record_busy(room[i]), rest = 1e-9 * (double)bench_record_rest(room[i]);
+        d->busy += busy;
+        d->upload += rest;
+        d->within += 1e-9 * (double)(end - start) - busy - rest;
         d->span = 1e-9 * (double)(end - first[k]);
     }
 }

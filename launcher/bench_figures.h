@@ -21,7 +21,7 @@ struct bench_device {
     double within;              /* a proof was computed and no kernel ran: the host's word was awaited */
     double no_slot;             /* no slot was READY */
     double hand_off;            /* one was, and was not taken yet */
-    double upload;              /* it was taken, and its upload was not over */
+    double upload;              /* it was taken, and its upload was not over; or a and b were late within a proof */
     double between;             /* it was there: the host's part between two proofs */
 };
 

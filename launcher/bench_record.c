@@ -3,8 +3,8 @@
 const char *const bench_phase_names[BENCH_PHASES] = {
     [BENCH_QUEUE] = "wait for a worker", [BENCH_SLOT] = "wait for a slot", [BENCH_SYNTHESIS] = "synthesis",
     [BENCH_HAND_OFF] = "wait for the hand-off", [BENCH_UPLOAD] = "upload", [BENCH_GPU] = "wait for the device",
-    [BENCH_NTT] = "ntt", [BENCH_A] = "sum A", [BENCH_B1] = "sum B1", [BENCH_L] = "sum L", [BENCH_B2] = "sum B2",
-    [BENCH_H] = "sum H", [BENCH_FINISH] = "finish", [BENCH_VERIFY] = "verify", [BENCH_SETTLE] = "settle",
+    [BENCH_A] = "sum A", [BENCH_L] = "sum L", [BENCH_B1] = "sum B1", [BENCH_B2] = "sum B2",
+    [BENCH_REST] = "wait for a and b", [BENCH_NTT] = "ntt", [BENCH_H] = "sum H", [BENCH_FINISH] = "finish", [BENCH_VERIFY] = "verify", [BENCH_SETTLE] = "settle",
     [BENCH_TOTAL] = "total",
 };
 
@@ -69,20 +69,32 @@ uint64_t bench_record_uploaded(const struct bench_record *r) {
 }
 
 uint64_t bench_record_start(const struct bench_record *r) {
-    return later(bench_record_uploaded(r), r->t.start_ns);
+    return later(r->t.taken_ns, r->t.start_ns);
+}
+
+static uint64_t sums_over_w(const struct shm_job_times *t) {
+    return 1000ull * (t->msm_a_us + t->msm_l_us + t->msm_b1_us + t->msm_b2_us);
+}
+
+uint64_t bench_record_rest(const struct bench_record *r) {
+    uint64_t summed = bench_record_start(r) + sums_over_w(&r->t), uploaded = bench_record_uploaded(r);
+    return r->t.upload_ns && uploaded > summed ? uploaded - summed : 0;
 }
 
 uint64_t bench_record_end(const struct bench_record *r) {
-    const struct shm_job_times *t = &r->t;
-    return bench_record_start(r) +
-           1000ull * (t->ntt_us + t->msm_a_us + t->msm_b1_us + t->msm_b2_us + t->msm_l_us + t->msm_h_us);
+    return bench_record_start(r) + sums_over_w(&r->t) + bench_record_rest(r) + 1000ull * (r->t.ntt_us + r->t.msm_h_us);
+}
+
+double bench_record_busy(const struct bench_record *r) {
+    double busy = 1e-6 * r->t.busy_us, rest = 1e-9 * (double)bench_record_rest(r);
+    return busy > rest ? busy - rest : 0;
 }
 
 void bench_record_phases(const struct bench_record *r, uint64_t ns[BENCH_PHASES]) {
     const struct shm_job_times *t = &r->t;
     uint64_t synth = later(t->submitted_ns, t->synth_started_ns), ready = later(synth, t->ready_ns);
-    uint64_t taken = later(ready, t->taken_ns), uploaded = later(taken, bench_record_uploaded(r));
-    uint64_t start = later(uploaded, bench_record_start(r));
+    uint64_t taken = later(ready, t->taken_ns), start = later(taken, bench_record_start(r));
+    uint64_t uploaded = later(taken, bench_record_uploaded(r));
     uint64_t end = start + (bench_record_end(r) - bench_record_start(r));
     uint64_t verify = later(end, t->verify_ns), verified = verify + 1000ull * t->verify_us;
     uint64_t done = later(verified, t->done_ns), queued = synth - t->submitted_ns, slot = 1000ull * t->slot_wait_us;
@@ -90,8 +102,9 @@ void bench_record_phases(const struct bench_record *r, uint64_t ns[BENCH_PHASES]
     ns[BENCH_QUEUE] = queued - ns[BENCH_SLOT];
     ns[BENCH_SYNTHESIS] = ready - synth;
     ns[BENCH_HAND_OFF] = taken - ready;
-    ns[BENCH_UPLOAD] = uploaded - taken;
-    ns[BENCH_GPU] = start - uploaded;
+    ns[BENCH_UPLOAD] = (uploaded < start ? uploaded : start) - taken;
+    ns[BENCH_GPU] = start - taken - ns[BENCH_UPLOAD];
+    ns[BENCH_REST] = bench_record_rest(r);
     ns[BENCH_NTT] = 1000ull * t->ntt_us;
     ns[BENCH_A] = 1000ull * t->msm_a_us;
     ns[BENCH_B1] = 1000ull * t->msm_b1_us;

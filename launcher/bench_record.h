@@ -13,9 +13,11 @@ enum bench_phase {
     BENCH_SLOT,             /* of that: workers were idle and had no slot for it */
     BENCH_SYNTHESIS,
     BENCH_HAND_OFF,         /* READY, and no device has taken it */
-    BENCH_UPLOAD,           /* from taken to uploaded */
+    BENCH_UPLOAD,           /* from taken to uploaded, as far as nothing was computed yet */
     BENCH_GPU,              /* uploaded, and the device computes another */
-    BENCH_NTT, BENCH_A, BENCH_B1, BENCH_L, BENCH_B2, BENCH_H,
+    BENCH_A, BENCH_L, BENCH_B1, BENCH_B2,
+    BENCH_REST,             /* the sums over w are there, and a and b are not */
+    BENCH_NTT, BENCH_H,
     BENCH_FINISH,           /* on the host, and the wait for the one who verifies */
     BENCH_VERIFY,
     BENCH_SETTLE,           /* result written, job DONE */
@@ -34,11 +36,14 @@ struct bench_record {
 /* From the reply to `wait`. 0, or -1 with err. */
 int bench_record_read(struct bench_record *r, const struct fmt_json *reply, struct fmt_error *err);
 
-/* End of the upload (without one: when it was taken), begin and end of the computing; ns, each at or after the one
- * before it. */
+/* When the upload ended (without one: when it was taken), the computing began and ended; ns. A GPU sums over w while a and
+ * b still travel. */
 uint64_t bench_record_uploaded(const struct bench_record *r);
 uint64_t bench_record_start(const struct bench_record *r);
 uint64_t bench_record_end(const struct bench_record *r);
+/* Of the computing: nanoseconds that it waited for a and b, and seconds in which kernels ran. */
+uint64_t bench_record_rest(const struct bench_record *r);
+double bench_record_busy(const struct bench_record *r);
 
 /* Nanoseconds of each phase. The sum of all before BENCH_TOTAL is BENCH_TOTAL. */
 void bench_record_phases(const struct bench_record *r, uint64_t ns[BENCH_PHASES]);

@@ -62,7 +62,7 @@ static void print_device(unsigned i, const struct bench_device *d) {
     printf("  idle within proofs             %6.2f %%\n", share(d->within, d->span));
     printf("  idle between, no slot READY    %6.2f %%\n", share(d->no_slot, d->span));
     printf("  idle between, hand-off         %6.2f %%\n", share(d->hand_off, d->span));
-    printf("  idle between, upload           %6.2f %%\n", share(d->upload, d->span));
+    printf("  idle, waiting for an upload    %6.2f %%\n", share(d->upload, d->span));
     printf("  idle between, the rest         %6.2f %%\n", share(d->between, d->span));
 }
 

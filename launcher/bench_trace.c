@@ -54,7 +54,7 @@ static uint64_t after(uint64_t last_ns, uint64_t begin_ns) {
 /* The computing's steps, one after the other, in the order in which the back end makes them. */
 static int add_computing(struct fmt_json *all, const struct bench_trace *t, const struct bench_record *r,
                          struct streams *s) {
-    static const enum bench_phase on_gpu[] = {BENCH_NTT, BENCH_A, BENCH_B1, BENCH_L, BENCH_B2, BENCH_H};
+    static const enum bench_phase on_gpu[] = {BENCH_A, BENCH_L, BENCH_B1, BENCH_B2, BENCH_NTT, BENCH_H};
     static const enum bench_phase on_cpu[] = {BENCH_NTT, BENCH_H, BENCH_A, BENCH_B1, BENCH_B2, BENCH_L};
     const enum bench_phase *order = t->cpu ? on_cpu : on_gpu;
     struct event e = {.process = DEVICES + r->t.device, .row = COMPUTE, .end_ns = bench_record_start(r)};
@@ -62,6 +62,7 @@ static int add_computing(struct fmt_json *all, const struct bench_trace *t, cons
     int rc = 0;
     bench_record_phases(r, ns);
     for (size_t i = 0; i < sizeof on_gpu / sizeof *on_gpu; i++) {
+        if (order[i] == BENCH_NTT) e.end_ns += ns[BENCH_REST];
         e.name = bench_phase_names[order[i]];
         e.begin_ns = after(s->computed_ns, e.end_ns);
         e.end_ns += ns[order[i]];

@@ -15,7 +15,7 @@ struct bench_trace {
     const struct bench_record *records;
     size_t n;
     const char *const *circuits;        /* names, by bench_record.circuit */
-    bool cpu;                           /* the CPU computes H before the sums over the witness, the GPU after */
+    bool cpu;                           /* the CPU computes transforms and H before the sums over w, a GPU after them */
     uint64_t zero_ns;                   /* what the timeline calls 0; no later than any event */
 };
 

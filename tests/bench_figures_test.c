@@ -25,13 +25,21 @@ static struct bench_record record(uint64_t at) {
 }
 
 static void test_phases(void) {
-    static const double wanted[BENCH_PHASES] = {6, 4, 20, 2, 6, 2, 6, 5, 4, 3, 2, 10, 4, 1, 1, 76};
+    static const double wanted[BENCH_PHASES] = {6, 4, 20, 2, 6, 2, 5, 3, 4, 2, 0, 6, 10, 4, 1, 1, 76};
     struct bench_record r = record(1000);
     uint64_t ns[BENCH_PHASES], sum = 0;
     bench_record_phases(&r, ns);
     for (int i = 0; i < BENCH_PHASES; i++) CHECK(near(1e-6 * (double)ns[i], wanted[i]));
     for (int i = 0; i < BENCH_TOTAL; i++) sum += ns[i];
     CHECK(sum == ns[BENCH_TOTAL]);
+    r.t.start_ns -= 4 * MS;                 /* the sums over w began while a and b travelled, until 38; they end at 50 */
+    bench_record_phases(&r, ns);
+    CHECK(ns[BENCH_UPLOAD] == 4 * MS && ns[BENCH_GPU] == 0 && ns[BENCH_REST] == 0 && ns[BENCH_FINISH] == 8 * MS);
+    r.t.upload_us = 20000;                  /* a and b are there at 53 alone */
+    bench_record_phases(&r, ns);
+    CHECK(ns[BENCH_REST] == 3 * MS && ns[BENCH_FINISH] == 5 * MS && bench_record_end(&r) == (1000 + 69) * MS);
+    CHECK(near(bench_record_busy(&r), 0.024));
+    r = record(1000);
     r.t.upload_ns = r.t.upload_us = 0;      /* nothing is uploaded: it waits for the device from when it was taken */
     r.t.slot_wait_us = 99000;               /* longer than the job was there */
     bench_record_phases(&r, ns);
