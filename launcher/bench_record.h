@@ -25,7 +25,8 @@ enum bench_phase {
     BENCH_PHASES
 };
 
-extern const char *const bench_phase_names[BENCH_PHASES];
+extern const char *const bench_phase_names[BENCH_PHASES];      /* for people */
+extern const char *const bench_phase_keys[BENCH_PHASES];       /* for machines: those of the protocol where it has them */
 
 struct bench_record {
     uint64_t id;

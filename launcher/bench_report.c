@@ -105,7 +105,7 @@ static struct fmt_json *spread_json(const struct bench_spread *s) {
 
 static struct fmt_json *phases_json(const struct bench_figures *f) {
     struct fmt_json *j = fmt_json_object();
-    for (int i = 0; i < BENCH_PHASES; i++) fmt_json_set(j, bench_phase_names[i], spread_json(&f->phases[i]));
+    for (int i = 0; i < BENCH_PHASES; i++) fmt_json_set(j, bench_phase_keys[i], spread_json(&f->phases[i]));
     return j;
 }
 
@@ -228,7 +228,7 @@ int bench_report_compare(const struct bench_run *b, const struct bench_figures *
         other_busy_share(other, &busy, err))
         return -1;
     for (int i = 0; i < BENCH_PHASES; i++)
-        if (real_at(fmt_json_field(phases, bench_phase_names[i]), "p50", &p50[i], err)) return -1;
+        if (real_at(fmt_json_field(phases, bench_phase_keys[i]), "p50", &p50[i], err)) return -1;
     fmt_json_get_string(other, "memory", &kind, &why);
     printf("\n%-34s %12s %12s %9s\n", "memory", kind, b->memory_kind, "ratio");
     print_pair("proofs/min", rate, f->per_minute);

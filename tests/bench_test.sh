@@ -66,7 +66,7 @@ json "$tmp/figures.json" 'j.circuits.map(c => c.proofs).join() === "20,60" && j.
 json "$tmp/figures.json" 'near(j.per_minute, 60 * j.proofs / j.seconds) && j.seconds > 0'
 json "$tmp/figures.json" 'near(Object.entries(j.phases_ms).reduce((n, [k, v]) => n + (k === "total" ? 0 : v.mean), 0), j.phases_ms.total.mean)'
 json "$tmp/figures.json" 'Object.values(j.phases_ms).every(p => p.p50 >= 0 && p.p50 <= p.p99 && p.p99 <= p.max && p.mean <= p.max)'
-json "$tmp/figures.json" '["ntt", "sum A", "sum H", "verify", "synthesis"].every(k => j.phases_ms[k].p50 > 0)'
+json "$tmp/figures.json" '["ntt", "msm_a", "msm_h", "verify", "synthesis"].every(k => j.phases_ms[k].p50 > 0)'
 json "$tmp/figures.json" 'j.devices.every(d => d.busy_s > 0 && d.busy_share <= 1 && near(d.span_s, d.busy_s + d.idle_within_s +
     d.idle_no_slot_s + d.idle_hand_off_s + d.idle_upload_s + d.idle_between_s))'
 node "$tmp/trace.js" "$tmp/trace.json" 80 || fail "the timeline"
