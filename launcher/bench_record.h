@@ -26,7 +26,7 @@ enum bench_phase {
 };
 
 extern const char *const bench_phase_names[BENCH_PHASES];      /* for people */
-extern const char *const bench_phase_keys[BENCH_PHASES];       /* for machines: those of the protocol where it has them */
+extern const char *const bench_phase_keys[BENCH_PHASES];       /* for machines: the protocol's where it has one */
 
 struct bench_record {
     uint64_t id;
