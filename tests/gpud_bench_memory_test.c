@@ -1,6 +1,6 @@
 /*
  * The measurement of gpud/bench_memory.h on a device that is a piece of memory: every kind is copied as often as asked,
- * what is registered is unregistered, the bytes are random and checked, and the picture shows what was measured.
+ * what is registered is unregistered, the bytes are random and checked, and the picture shows what was measured. RUN_TSAN
  */
 #include <errno.h>
 #include <stdio.h>
