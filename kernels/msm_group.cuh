@@ -12,7 +12,7 @@
 #ifndef KERNELS_MSM_GROUP_CUH
 #define KERNELS_MSM_GROUP_CUH
 
-#include "kernels/ec.h"
+#include "kernels/groups.cuh"
 #include "kernels/msm.cuh"
 
 #define G(name) KRN_PASTE(GROUP, name)
@@ -181,46 +181,17 @@ struct expand_args {
     int shift;
 };
 
-/* to = 2^shift from. Each thread normalises a run of points with one inversion, their prefixes in scratch. */
-enum { EXPAND_RUN = 32 };
-
+/* to = 2^shift from. */
 static __global__ void __launch_bounds__(THREADS) expand_kernel(const expand_args a)
 {
-    const uint32_t threads = gridDim.x * THREADS, t = blockIdx.x * THREADS + threadIdx.x;
-    typedef decltype(((affine *)0)->x) coordinate;
-    coordinate product, inverse;
-    f_set_one(&product);
-    int n = 0;
-    for (uint32_t i = t; i < a.count && n < EXPAND_RUN; i += threads, n++) {
+    affine_run<KRN_PASTE(group, GROUP)>(a.to, a.scratch, a.count, blockIdx.x * THREADS + threadIdx.x,
+                                        gridDim.x * THREADS, [&a](uint32_t i, xyzz *x) {
         affine p;
-        xyzz x;
         load16(&p, a.from + i);
-        G(from_affine)(&x, &p);
+        G(from_affine)(x, &p);
         for (int k = 0; k < a.shift; k++)
-            dbl_call(&x);
-        store16(a.scratch + i, &x);
-        store16(&a.to[i].x, &product);
-        if (!G(is_inf)(&x))
-            f_mul(&product, &product, &x.zzz);
-    }
-    f_inv(&inverse, &product);
-    for (int k = n - 1; k >= 0; k--) {
-        const uint32_t i = t + (uint32_t)k * threads;
-        xyzz x;
-        affine p;
-        coordinate zzz_inverse;
-        load16(&x, a.scratch + i);
-        if (G(is_inf)(&x)) {
-            f_set_zero(&p.x);
-            f_set_zero(&p.y);
-        } else {
-            load16(&zzz_inverse, &a.to[i].x);
-            f_mul(&zzz_inverse, &zzz_inverse, &inverse);
-            f_mul(&inverse, &inverse, &x.zzz);
-            G(scale)(&p, &x, &zzz_inverse);
-        }
-        store16(a.to + i, &p);
-    }
+            dbl_call(x);
+    });
 }
 
 /* ---- host ---- */
@@ -289,7 +260,7 @@ static int expand(void *bases, size_t n, int copies, int shift, void *scratch, s
             const affine *from = (const affine *)bases + (size_t)(copy - 1) * n + at;
             const expand_args a = {from, (affine *)bases + (size_t)copy * n + at, (xyzz *)scratch,
                                    (uint32_t)count, shift};
-            expand_kernel<<<blocks_for((count + EXPAND_RUN - 1) / EXPAND_RUN), THREADS, 0, stream>>>(a);
+            expand_kernel<<<blocks_for((count + AFFINE_RUN - 1) / AFFINE_RUN), THREADS, 0, stream>>>(a);
         }
     DEVICE_TRY(cudaGetLastError());
     return 0;

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <vector>
 
-#include "kernels/ec.h"
+#include "kernels/groups.cuh"
 
 extern "C" {
 #include "tests/gpu/reference.h"
@@ -92,25 +92,7 @@ void random_scalar(enum krn_curve_id curve, uint64_t seed, uint8_t out[32])
 
 /* ---- points ---- */
 
-enum { RUN = 64, BITS = 28, THREADS = 128 };
-
-#define GROUP_TYPES(G, F) \
-    struct tag_##G { \
-        typedef G##_affine affine; \
-        typedef G##_xyzz xyzz; \
-        typedef F field; \
-        static __device__ __noinline__ void madd(xyzz *r, const xyzz *a, const affine *b) { G##_madd(r, a, b); } \
-        static __device__ void scale(affine *r, const xyzz *a, const field *t) { G##_scale(r, a, t); } \
-        static __device__ void mul(field *r, const field *a, const field *b) { F##_mul(r, a, b); } \
-        static __device__ void inv(field *r, const field *a) { F##_inv(r, a); } \
-        static __device__ field one() { return F##_one(); } \
-        static __device__ void set_inf(xyzz *r) { G##_set_inf(r); } \
-        static __device__ int is_inf(const xyzz *a) { return G##_is_inf(a); } \
-    };
-GROUP_TYPES(bn254_g1, bn254_fq)
-GROUP_TYPES(bn254_g2, bn254_fq2)
-GROUP_TYPES(bls381_g1, bls381_fq)
-GROUP_TYPES(bls381_g2, bls381_fq2)
+enum { BITS = 28, THREADS = 128 };
 
 template <class T> struct points_args {
     typename T::affine start, step[BITS];   /* step[b] = 2^b k1 G */
@@ -119,43 +101,29 @@ template <class T> struct points_args {
     uint32_t n;
 };
 
-/* Thread t makes points RUN t .. RUN t + RUN - 1 one after the other, and normalises them with one inversion. */
+/* x += p, one copy of the code for all who ask. */
+template <class T> static __device__ __noinline__ void add_call(typename T::xyzz *x, const typename T::affine *p)
+{
+    const typename T::affine q = *p;
+    T::madd(x, &q);
+}
+
+/* Thread t makes AFFINE_RUN points from AFFINE_RUN t on, one after the other. */
 template <class T> __global__ void __launch_bounds__(THREADS) points_kernel(const points_args<T> *args)
 {
     const points_args<T> &a = *args;
-    const uint32_t first = (blockIdx.x * THREADS + threadIdx.x) * RUN;
+    const uint32_t first = (blockIdx.x * THREADS + threadIdx.x) * AFFINE_RUN;
+    typename T::xyzz next;
     if (first >= a.n)
         return;
-    const uint32_t count = min((uint32_t)RUN, a.n - first);
-    typename T::xyzz x;
-    typename T::affine p = a.start;
-    typename T::field product = T::one(), inverse;
-    T::set_inf(&x);
-    T::madd(&x, &x, &p);
-    for (uint32_t bits = first; bits; bits &= bits - 1) {
-        p = a.step[__ffs(bits) - 1];
-        T::madd(&x, &x, &p);
-    }
-    for (uint32_t k = 0; k < count; k++) {
-        a.scratch[first + k] = x;
-        a.out[first + k].x = product;
-        if (!T::is_inf(&x))
-            T::mul(&product, &product, &x.zzz);
-        p = a.step[0];
-        T::madd(&x, &x, &p);
-    }
-    T::inv(&inverse, &product);
-    for (uint32_t k = count; k-- > 0;) {
-        x = a.scratch[first + k];
-        typename T::field t = a.out[first + k].x;
-        p = {};
-        if (!T::is_inf(&x)) {
-            T::mul(&t, &t, &inverse);
-            T::mul(&inverse, &inverse, &x.zzz);
-            T::scale(&p, &x, &t);
-        }
-        a.out[first + k] = p;
-    }
+    T::set_inf(&next);
+    add_call<T>(&next, &a.start);
+    for (uint32_t bits = first; bits; bits &= bits - 1)
+        add_call<T>(&next, &a.step[__ffs(bits) - 1]);
+    affine_run<T>(a.out, a.scratch, a.n, first, 1, [&](uint32_t, typename T::xyzz *x) {
+        *x = next;
+        add_call<T>(&next, &a.step[0]);
+    });
 }
 
 template <class T>
@@ -175,7 +143,7 @@ static void points(enum krn_curve_id curve, int g2, const uint8_t k0[32], const 
     a.n = (uint32_t)n;
     CHECK(cudaMalloc(&device, sizeof a));
     CHECK(cudaMemcpy(device, &a, sizeof a, cudaMemcpyHostToDevice));
-    const size_t threads = (n + RUN - 1) / RUN;
+    const size_t threads = (n + AFFINE_RUN - 1) / AFFINE_RUN;
     points_kernel<T><<<(unsigned)((threads + THREADS - 1) / THREADS), THREADS, 0, stream>>>(device);
     CHECK(cudaGetLastError());
     CHECK(cudaStreamSynchronize(stream));
@@ -188,13 +156,13 @@ void generate_points(enum krn_curve_id curve, int g2, const uint8_t k0[32], cons
     if (n == 0)
         return;
     if (curve == KRN_BN254 && !g2)
-        points<tag_bn254_g1>(curve, g2, k0, k1, out, scratch, n, stream);
+        points<group_bn254_g1>(curve, g2, k0, k1, out, scratch, n, stream);
     else if (curve == KRN_BN254)
-        points<tag_bn254_g2>(curve, g2, k0, k1, out, scratch, n, stream);
+        points<group_bn254_g2>(curve, g2, k0, k1, out, scratch, n, stream);
     else if (!g2)
-        points<tag_bls381_g1>(curve, g2, k0, k1, out, scratch, n, stream);
+        points<group_bls381_g1>(curve, g2, k0, k1, out, scratch, n, stream);
     else
-        points<tag_bls381_g2>(curve, g2, k0, k1, out, scratch, n, stream);
+        points<group_bls381_g2>(curve, g2, k0, k1, out, scratch, n, stream);
 }
 
 /* ---- logarithms ---- */
