@@ -75,6 +75,10 @@ int gpud_circuit_open(struct gpud_circuit *c, const struct gpud_circuit_spec *sp
         return gpud_fail(err, "%s: no memory for %u public points", spec->zkey, z->n_public + 1);
     }
     fmt_zkey_vk(z, &c->vk, c->ic);
+    if (krn_vk_check(&c->vk) != KRN_OK) {
+        gpud_circuit_close(c);
+        return gpud_fail(err, "%s: a point of its verification key is not in the group", spec->zkey);
+    }
     c->place = fmt_payload_of(z->n_vars, z->log_domain);
     return 0;
 }

@@ -99,9 +99,14 @@ enum krn_result {
 struct krn_vk {
     enum krn_curve_id curve;
     uint32_t n_public;
+    int checked;                    /* krn_vk_check has found its points good, and they have not changed since */
     uint8_t alpha1[KRN_G1_MAX], beta2[KRN_G2_MAX], gamma2[KRN_G2_MAX], delta2[KRN_G2_MAX];
     const uint8_t *ic;
 };
+
+/* Whether every point of the key has coordinates below q and is on its curve and in the subgroup: KRN_OK with
+ * vk->checked set, so that krn_verify does not look again, or KRN_BAD_POINT. */
+enum krn_result krn_vk_check(struct krn_vk *vk);
 
 /* Checks e(A,B) = e(alpha,beta) e(sum IC_i x_i, gamma) e(C, delta) (Groth 2016, section 3.2) after every
  * input: coordinates below q, points on the curve and in the subgroup, publics below r. publics: n plain scalars. */

@@ -128,6 +128,73 @@ static void check_publics(struct subject *s)
     }
 }
 
+/* ---- many publics ---- */
+
+static uint64_t random_state = 88172645463325252u;
+
+static uint64_t next_random(void)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return random_state;
+}
+
+/* x as a sum of `parts` values modulo r, all but the last random; each stands where the next one does, `stride` on. */
+static void split(const struct subject *s, const uint8_t *x, uint8_t *parts, size_t n, size_t stride)
+{
+    uint8_t left[KRN_FR_BYTES];
+    memcpy(left, x, sizeof left);
+    for (size_t i = 0; i + 1 < n; i++) {
+        uint8_t *part = parts + i * stride;
+        for (size_t b = 0; b < KRN_FR_BYTES - 1; b++)
+            part[b] = (uint8_t)(i % 7 == 0 ? 0 : next_random());        /* some are zero; none reaches r */
+        part[KRN_FR_BYTES - 1] = 0;
+        if (fmt_below(left, part, KRN_FR_BYTES))
+            add_bytes(left, s->curve->r, KRN_FR_BYTES);
+        sub_bytes(left, left, part, KRN_FR_BYTES);
+    }
+    memcpy(parts + (n - 1) * stride, left, sizeof left);
+}
+
+/* The same equation with each public signal as a sum of many, over as many copies of its point: more than are added at
+ * once, and fewer; with points that are known to be good, and not. */
+static void check_many(const struct subject *s, size_t copies)
+{
+    static const uint8_t one[KRN_FR_BYTES] = {1};
+    const size_t g1 = 2 * s->curve->fq_bytes, n = s->n * copies;
+    uint8_t *ic = malloc((n + 1) * g1);
+    struct subject many = *s;
+    many.n = n;
+    many.publics = malloc(n * KRN_FR_BYTES);
+    many.key.vk.n_public = (uint32_t)n;
+    many.key.vk.ic = ic;
+    memcpy(ic, s->key.vk.ic, g1);
+    for (size_t i = 0; i < n; i++)
+        memcpy(ic + (i + 1) * g1, s->key.vk.ic + (i % s->n + 1) * g1, g1);
+    for (size_t i = 0; i < s->n; i++)
+        split(s, s->publics + i * KRN_FR_BYTES, many.publics + i * KRN_FR_BYTES, copies, s->n * KRN_FR_BYTES);
+
+    for (int known = 0; known < 2; known++) {
+        expect(&many, KRN_OK, "many publics");
+        for (size_t at = 0; at < n; at += n - 1) {
+            uint8_t *x = many.publics + at * KRN_FR_BYTES, kept[KRN_FR_BYTES];
+            memcpy(kept, x, sizeof kept);
+            add_bytes(x, one, KRN_FR_BYTES);
+            expect(&many, KRN_INVALID, "another of many");
+            memcpy(x, s->curve->r, KRN_FR_BYTES);
+            expect(&many, KRN_BAD_SCALAR, "one of many is r");
+            memcpy(x, kept, sizeof kept);
+        }
+        check(krn_vk_check(&many.key.vk) == KRN_OK && many.key.vk.checked, "%s: a good key is found bad", s->name);
+    }
+    ic[n * g1] ^= 1;
+    check(krn_vk_check(&many.key.vk) == KRN_BAD_POINT && !many.key.vk.checked, "%s: a bad key is found good", s->name);
+    expect(&many, KRN_BAD_POINT, "the last point of many is bad");
+    free(ic);
+    free(many.publics);
+}
+
 /* ---- points ---- */
 
 /* Points outside the subgroup, by curve and group: at[KRN_BN254][0] has none. */
@@ -267,6 +334,8 @@ static void close_subject(struct subject *s)
     free(s->publics);
 }
 
+static int many_done[KRN_CURVES];      /* the first case with publics is enough */
+
 /* All of it for one case. last: the proofs of the cases before, of which there were `seen`, by curve. */
 static void check_case(const char *name, struct krn_proof last[KRN_CURVES], int seen[KRN_CURVES])
 {
@@ -274,6 +343,10 @@ static void check_case(const char *name, struct krn_proof last[KRN_CURVES], int 
     open_subject(&s, name);
     check_publics(&s);
     expect(&s, KRN_OK, "snarkjs's proof");
+    if (s.n > 0 && !many_done[s.curve->id]++) {
+        check_many(&s, 300 / s.n + 1);
+        check_many(&s, 2148 / s.n + 1);
+    }
     check_points(&s);
     if (seen[s.curve->id]++ > 0) {
         struct krn_proof own = s.proof;
