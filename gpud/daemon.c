@@ -179,8 +179,8 @@ static int sleep_and_dispatch(struct gpud_daemon *d, uint32_t seen, uint64_t unt
 /* What others may have written into the region, now and then. */
 static void look_for_harm(struct gpud_daemon *d) {
     if (d->flags_lowered)
-        gpud_log("somebody raised the flag that tells workers to leave, %u times; this daemon does not stop, and lowered it",
-                 d->flags_lowered);
+        gpud_log("somebody raised the flag that tells workers to leave, %u times; this daemon does not stop, and "
+                 "lowered it", d->flags_lowered);
     d->flags_lowered = 0;
     gpud_repair_states(&d->region);
     shm_job_sweep(&d->region, GPUD_MAX_ATTEMPTS, "no slot held it after any of its syntheses");

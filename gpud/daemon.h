@@ -41,7 +41,8 @@ struct gpud_daemon {
 
     uint64_t started_ns;
     bool ready, stopping;
-    uint32_t flags_lowered;     /* since the last look at everything: the region told workers to leave, and we did not */
+    /* Since the last look at everything: the region told workers to leave, and we did not. */
+    uint32_t flags_lowered;
     uint64_t belt_ns;           /* when to look at everything, whatever the signals said */
 };
 

@@ -35,7 +35,8 @@ bool gpud_repair_is_lost(struct shm_region *r, const char *instance, struct gpud
     if (removed)
         gpud_fail(err, "/dev/shm/pinwheel-%s was removed by somebody else; its jobs are lost", instance);
     else
-        gpud_fail(err, "/dev/shm/pinwheel-%s was cut short: %lld bytes are left of %llu; it is removed, its jobs are lost",
+        gpud_fail(err,
+                  "/dev/shm/pinwheel-%s was cut short: %lld bytes are left of %llu; it is removed, its jobs are lost",
                   instance, known ? (long long)st.st_size : -1, (unsigned long long)r->bytes);
     if (!removed) shm_region_unlink(instance, &ignored);
     return true;

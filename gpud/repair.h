@@ -1,6 +1,6 @@
 /*
- * gpud/repair.h: what the daemon does about a region into which somebody wrote astray. What it is to do is decided by its
- * own memory, never by what stands there. Main thread.
+ * gpud/repair.h: what the daemon does about a region into which somebody wrote astray. What it is to do is decided by
+ * its own memory, never by what stands there. Main thread.
  */
 #ifndef GPUD_REPAIR_H
 #define GPUD_REPAIR_H
@@ -8,8 +8,8 @@
 #include "gpud/error.h"
 #include "shm/region.h"
 
-/* Slots and jobs in states that cannot be become FREE, each with a line in the log; before shm_slot_recover, and now and
- * then. Returns how many. */
+/* Slots and jobs in states that cannot be become FREE, each with a line in the log; before shm_slot_recover, and now
+ * and then. Returns how many. */
 uint32_t gpud_repair_states(struct shm_region *r);
 
 /* Lowers the flag that tells workers to leave, which only a daemon that stops may raise. True: it was raised. */

@@ -56,8 +56,8 @@ static void print_nodes(const struct fmt_json *all) {
         const struct fmt_json *n = fmt_json_at(all, i);
         printf("node %" PRId64 ": CPUs %s, %.0f of %.0f MiB free, %" PRId64 " of %" PRId64 " slots free, %" PRId64
                " workers, who took %" PRId64 " slots of other nodes\n", number(n, "node"), text(n, "cpus"),
-               mib(number(n, "free_bytes")), mib(number(n, "memory_bytes")), number(n, "slots_free"), number(n, "slots"),
-               number(n, "workers"), number(n, "slots_other_node"));
+               mib(number(n, "free_bytes")), mib(number(n, "memory_bytes")), number(n, "slots_free"),
+               number(n, "slots"), number(n, "workers"), number(n, "slots_other_node"));
     }
 }
 

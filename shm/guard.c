@@ -23,7 +23,8 @@ static void on_bus(int sig, siginfo_t *info, void *context) {
     uintptr_t at = (uintptr_t)info->si_addr, from = shm_load_acq(&guard.from), to = shm_load_acq(&guard.to);
     bool ours = info->si_code > 0 && at >= from && at < to;     /* above 0: the kernel's, not a process's */
     uintptr_t page = at / PAGE * PAGE;
-    if (ours && mmap((void *)page, to - page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE,
+    if (ours && mmap((void *)page, to - page, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE,
                      -1, 0) != MAP_FAILED)
         shm_store_rel(&guard.hit, true);
     else

@@ -2,9 +2,9 @@
  * shm/guard.h: a region that somebody cuts short must not kill those who have it mapped.
  *
  * A touch beyond the end of the file is SIGBUS. tmpfs files in /dev/shm cannot be sealed against that (only memfds can,
- * and those die with their last holder, which the region must not). So the handler puts private zero pages in place of all
- * that lies behind the touch, and says so: the toucher goes on, reads zeros, and ends its use of the region at its next
- * look. Any other SIGBUS is what it was before.
+ * and those die with their last holder, which the region must not). So the handler puts private zero pages in place of
+ * all that lies behind the touch, and says so: the toucher goes on, reads zeros, and ends its use of the region at its
+ * next look. Any other SIGBUS is what it was before.
  */
 #ifndef SHM_GUARD_H
 #define SHM_GUARD_H

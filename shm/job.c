@@ -268,7 +268,8 @@ int shm_job_cancel(struct shm_region *r, struct shm_job_ref ref) {
 }
 
 int shm_job_requeue(struct shm_region *r, struct shm_job_ref ref) {
-    return move_ref(r, ref, TO(SYNTHESIS) | TO(PROVING), SHM_NOBODY, SHM_JOB_QUEUED, SHM_NOBODY);   /* model: job_requeue */
+    const unsigned states = TO(SYNTHESIS) | TO(PROVING);
+    return move_ref(r, ref, states, SHM_NOBODY, SHM_JOB_QUEUED, SHM_NOBODY);    /* model: job_requeue */
 }
 
 int shm_job_settle(struct shm_region *r, struct shm_job_ref job, struct shm_slot_ref slot) {
@@ -310,7 +311,8 @@ static bool end_attempt(struct shm_region *r, uint32_t index, shm_ctl seen, uint
 /* Whether the worker that a job's control word names works on it. */
 static bool is_worked_on(struct shm_region *r, shm_ctl c, uint64_t id) {
     unsigned owner = shm_ctl_owner(c);
-    return owner < r->n_peers && id != 0 && shm_load_acq(&r->peers[owner].job) == id;   /* pairs with set_work, commit */
+    /* Pairs with set_work, commit. */
+    return owner < r->n_peers && id != 0 && shm_load_acq(&r->peers[owner].job) == id;
 }
 
 uint32_t shm_job_sweep(struct shm_region *r, uint32_t max_attempts, const char *why) {
@@ -351,7 +353,8 @@ uint32_t shm_job_disown(struct shm_region *r, uint32_t peer, const char *why) {
     for (uint32_t i = 0; i < r->n_jobs; i++) {
         struct shm_job_ref ref = {i, shm_ctl_gen(shm_load_acq(&r->jobs[i].ctl))};
         struct shm_job_view view;
-        if (shm_job_state(r, ref) == SHM_JOB_QUEUED && shm_job_read(r, ref, &view) == 0 && shm_job_owner(view.witness) == peer)
+        if (shm_job_state(r, ref) == SHM_JOB_QUEUED && shm_job_read(r, ref, &view) == 0 &&
+            shm_job_owner(view.witness) == peer)
             n += shm_job_fail(r, ref, why) == 0;
     }
     return n;

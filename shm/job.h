@@ -40,10 +40,11 @@ int shm_job_find(struct shm_region *r, uint64_t id, struct shm_job_ref *ref);
 /* Adds a job, QUEUED. A record that is FREE, else the finished and fetched one that ended first, else the finished one
  * that ended first and more than keep_ns ago. 0; -EAGAIN the table is full of live or unfetched jobs;
  * -ENAMETOOLONG. The caller then rings the workers. */
-int shm_job_add(struct shm_region *r, const struct shm_job_new *j, uint64_t now_ns, uint64_t keep_ns, struct shm_job_ref *ref);
+int shm_job_add(struct shm_region *r, const struct shm_job_new *j, uint64_t now_ns, uint64_t keep_ns,
+                struct shm_job_ref *ref);
 
-/* A job that a producer submits for itself has '@' and the producer's peer index in place of a witness: nobody else takes
- * it, and it fails when that producer dies. */
+/* A job that a producer submits for itself has '@' and the producer's peer index in place of a witness: nobody else
+ * takes it, and it fails when that producer dies. */
 enum { SHM_JOB_OWNER_MAX = 16 };
 void shm_job_owner_text(char out[SHM_JOB_OWNER_MAX], uint32_t peer);
 /* The peer index, or SHM_NOBODY where the job is anybody's. */
@@ -92,8 +93,9 @@ uint32_t shm_job_sweep(struct shm_region *r, uint32_t max_attempts, const char *
 uint32_t shm_job_reap(struct shm_region *r, uint32_t peer, uint32_t max_attempts, const char *why);
 /* QUEUED jobs that a dead peer had submitted for itself -> FAILED. Returns how many. */
 uint32_t shm_job_disown(struct shm_region *r, uint32_t peer, const char *why);
-/* After adopting and shm_slot_recover, before any reaping: PROVING jobs whose slot is READY -> SYNTHESIS (the slot will be
- * taken again), other PROVING and orphans (see shm_job_sweep) -> QUEUED, FILLING -> FREE. Returns how many went back. */
+/* After adopting and shm_slot_recover, before any reaping: PROVING jobs whose slot is READY -> SYNTHESIS (the slot will
+ * be taken again), other PROVING and orphans (see shm_job_sweep) -> QUEUED, FILLING -> FREE. Returns how many went
+ * back. */
 uint32_t shm_job_recover(struct shm_region *r);
 
 /* As shm_slot_repair: one record in a state that does not exist becomes FREE, of a new generation. */

@@ -116,7 +116,8 @@ static void lend_cpus(struct machine *m) {
     }
 }
 
-uint32_t shm_nodes_read(const char *folder, const char *status, const cpu_set_t *mine, struct shm_node nodes[SHM_MAX_NODES]) {
+uint32_t shm_nodes_read(const char *folder, const char *status, const cpu_set_t *mine,
+                        struct shm_node nodes[SHM_MAX_NODES]) {
     struct machine m = {.folder = folder};
     char path[PATH_BYTES], text[TEXT_BYTES];
     snprintf(path, sizeof path, "%.1000s/online", folder);

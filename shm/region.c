@@ -140,7 +140,8 @@ static int open_object(const char *name, int flags, struct stat *st, struct shm_
     int fd = shm_open(name, O_RDWR | O_CLOEXEC | flags, 0600);
     if (fd < 0) {
         if (errno == ENOENT)
-            return shm_error_set(err, ENOENT, "/dev/shm%s: there is no such region; start the service: pinwheel up", name);
+            return shm_error_set(err, ENOENT, "/dev/shm%s: there is no such region; start the service: pinwheel up",
+                                 name);
         return shm_error_set(err, errno, "/dev/shm%s: %s", name, strerror(errno));
     }
     if (fstat(fd, st) == 0 && st->st_uid == geteuid() && (st->st_mode & 077) == 0)
@@ -213,7 +214,8 @@ static int check_super(const char *name, const struct shm_super *s, const struct
                              "build with another layout; " REMEDY, name, (unsigned long long)shm_load_lax(&s->magic),
                              (unsigned long long)SHM_MAGIC);
     if (s->layout_hash != layout_hash())
-        return shm_error_set(err, ESTALE, "/dev/shm%s: layout %016llx, this build has %016llx: another version made it; "
+        return shm_error_set(err, ESTALE,
+                             "/dev/shm%s: layout %016llx, this build has %016llx: another version made it; "
                              REMEDY " (with that version), then pinwheel up", name, (unsigned long long)s->layout_hash,
                              (unsigned long long)layout_hash());
     int rc = shm_host_boot_id(boot);
@@ -260,7 +262,8 @@ static int alloc_private(struct shm_region *r) {
 }
 
 /* Maps fd with a geometry that was checked; r->fd is the caller's until success. */
-static int map_region(struct shm_region *r, int fd, const struct shm_super *s, const char *name, struct shm_error *err) {
+static int map_region(struct shm_region *r, int fd, const struct shm_super *s, const char *name,
+                      struct shm_error *err) {
     *r = (struct shm_region){.fd = -1, .bytes = s->bytes, .n_slots = s->n_slots, .n_peers = s->n_peers,
                              .n_jobs = s->n_jobs, .n_circuits = s->n_circuits, .result_bytes = s->result_bytes,
                              .payload_at = s->payload_at, .wipe = s->wipe != 0};
@@ -457,7 +460,8 @@ static int check_dev_shm(int fd, uint64_t bytes, const char *name, struct shm_er
         return 0;
     uint64_t size = (uint64_t)fs.f_blocks * fs.f_frsize + (bytes - room);
     unsigned long long gib = (unsigned long long)(round_up(size, 1u << 30) >> 30);
-    return shm_error_set(err, ENOSPC, "/dev/shm%s: the region needs %.2f GiB and /dev/shm has %.2f GiB left; enlarge it: "
+    return shm_error_set(err, ENOSPC,
+                         "/dev/shm%s: the region needs %.2f GiB and /dev/shm has %.2f GiB left; enlarge it: "
                          "mount -o remount,size=%lluG /dev/shm (Docker: --shm-size=%llug; Kubernetes: an emptyDir of "
                          "medium Memory), or use fewer slots", name, GIB(bytes), GIB(room), gib, gib);
 }
@@ -472,10 +476,12 @@ static int check_nodes(const struct shm_spec *spec, const char *name, struct shm
         while (i < n && nodes[i].number != spec->nodes[k])
             i++;
         if (i == n)
-            return shm_error_set(err, EINVAL, "/dev/shm%s: node %d cannot be used: it is not there, has no memory or no "
+            return shm_error_set(err, EINVAL,
+                                 "/dev/shm%s: node %d cannot be used: it is not there, has no memory or no "
                                  "CPU near it, or the cpuset does not allow it", name, spec->nodes[k]);
         if (nodes[i].free_bytes < need)
-            return shm_error_set(err, ENOSPC, "/dev/shm%s: slots need %.2f GiB on node %d, %.2f GiB are free there; use "
+            return shm_error_set(err, ENOSPC,
+                                 "/dev/shm%s: slots need %.2f GiB on node %d, %.2f GiB are free there; use "
                                  "fewer slots", name, GIB(need), spec->nodes[k], GIB(nodes[i].free_bytes));
     }
     return 0;
@@ -486,7 +492,8 @@ static int check_system(uint64_t bytes, const char *name, struct shm_error *err)
     uint64_t left = shm_host_budget(&why);
     if (bytes <= left)
         return 0;
-    return shm_error_set(err, ENOSPC, "/dev/shm%s: the region needs %.2f GiB, %.2f GiB are left (%s); use fewer slots or "
+    return shm_error_set(err, ENOSPC,
+                         "/dev/shm%s: the region needs %.2f GiB, %.2f GiB are left (%s); use fewer slots or "
                          "raise that limit", name, GIB(bytes), GIB(left), why);
 }
 
@@ -530,8 +537,8 @@ static void write_slots(struct shm_region *r, const struct shm_spec *spec) {
 }
 
 /* Jobs' generations count from the clock, in milliseconds, so that no id of an earlier region is one of this one's: no
- * record is used as often as once in a millisecond. Ids stay below 2^53, which every reader of JSON keeps whole, with up
- * to 4,096 jobs. */
+ * record is used as often as once in a millisecond. Ids stay below 2^53, which every reader of JSON keeps whole, with
+ * up to 4,096 jobs. */
 static void write_jobs(struct shm_region *r) {
     struct timespec t;
     clock_gettime(CLOCK_REALTIME, &t);
@@ -603,7 +610,8 @@ int shm_region_create(struct shm_region *r, const struct shm_spec *spec, struct 
     if (object_name(name, spec->instance, err) != 0)
         return -1;
     if (!counts_valid(&c) || spec_nodes(spec) > SHM_MAX_NODES)
-        return shm_error_set(err, EINVAL, "/dev/shm%s: %u slots, %u peers, %u jobs, %u circuits: at most %d, %d, %d, %d",
+        return shm_error_set(err, EINVAL,
+                             "/dev/shm%s: %u slots, %u peers, %u jobs, %u circuits: at most %d, %d, %d, %d",
                              name, c.n_slots, c.n_peers, c.n_jobs, c.n_circuits, SHM_MAX_SLOTS, SHM_MAX_PEERS,
                              SHM_MAX_JOBS, SHM_MAX_CIRCUITS);
     int fd = open_new(name, err);

@@ -51,8 +51,8 @@ int shm_slot_abandon(struct shm_region *r, uint32_t peer, struct shm_slot_ref re
  * descriptor once. 0; -EAGAIN none; -EBADMSG a slot had a bad seal and is in QUARANTINE now (*ref names it, *desc is
  * what it holds, not to be believed; the caller logs it, calls shm_job_sweep and asks again).
  * `want` sees a copy whose seal was good; it may refuse for a while (device busy), not for ever. */
-int shm_slot_take(struct shm_region *r, bool (*want)(void *ctx, uint32_t slot, const struct shm_slot_desc *d), void *ctx,
-                  struct shm_slot_ref *ref, struct shm_slot_desc *desc);
+int shm_slot_take(struct shm_region *r, bool (*want)(void *ctx, uint32_t slot, const struct shm_slot_desc *d),
+                  void *ctx, struct shm_slot_ref *ref, struct shm_slot_desc *desc);
 int shm_slot_uploaded(struct shm_region *r, struct shm_slot_ref ref);      /* UPLOADING -> UPLOADED */
 /* UPLOADING | UPLOADED | READY -> FREE; -ESTALE where a worker has it already (that is normal). Wipes first if asked
  * (a memset of the payload in the caller's thread). Only when the job is over: see shm_job_settle. */
@@ -64,9 +64,9 @@ uint32_t shm_slot_reap(struct shm_region *r, uint32_t peer);
 /* After adopting, before anything else: UPLOADING | UPLOADED become READY, QUARANTINE and WIPING become FREE.
  * Returns how many slots are READY then. */
 uint32_t shm_slot_recover(struct shm_region *r);
-/* One slot whose control word nobody can have written by the rules, if there is any: a state that does not exist, or a claim
- * of an entry of the peer table that nobody has. It becomes FREE, of a new generation (wiped first if asked). False: none.
- * Needed after stray or hostile writes only; may be called at any time. */
+/* One slot whose control word nobody can have written by the rules, if there is any: a state that does not exist, or a
+ * claim of an entry of the peer table that nobody has. It becomes FREE, of a new generation (wiped first if asked).
+ * False: none. Needed after stray or hostile writes only; may be called at any time. */
 bool shm_slot_repair(struct shm_region *r, uint32_t *slot, shm_ctl *was);
 /* Whether a slot in READY, UPLOADING or UPLOADED holds this job. */
 bool shm_slot_holds(struct shm_region *r, uint64_t job, struct shm_slot_ref *ref);

@@ -57,7 +57,8 @@ static int with_forbidden(int call) {
     char why[160];
     forbid(call);
     for (enum shm_backend b = SHM_BACKEND_FUTEX; b <= SHM_BACKEND_EVENTFD; b++)
-        if (!check(shm_waiter_open(&w, bell, b, why) == -EPERM && strstr(why, "io_uring_"), "named back end %d: '%s'", b, why))
+        if (!check(shm_waiter_open(&w, bell, b, why) == -EPERM && strstr(why, "io_uring_"), "named back end %d: '%s'",
+                   b, why))
             return 1;
     if (!check(shm_waiter_open(&w, bell, SHM_BACKEND_AUTO, why) == 0 && strncmp(why, "epoll (", 7) == 0 &&
                strcmp(shm_waiter_name(w), "epoll") == 0, "the best of all: '%s'", why))
@@ -131,7 +132,8 @@ static void check_descriptors(void) {
           shm_waiter_wait(w, seen, 10, ev, 4) == 0, "%s: changed back, and read", name);
     check(shm_waiter_unwatch(w, s[0]) == 0 && write(s[1], "b", 1) == 1 && shm_waiter_wait(w, seen, 10, ev, 4) == 0,
           "%s: not watched", name);
-    check(shm_waiter_watch(w, s[0], POLLIN, 45) == 0 && shm_waiter_wait(w, seen, LOST_MS, ev, 4) == 1, "%s: again", name);
+    check(shm_waiter_watch(w, s[0], POLLIN, 45) == 0 && shm_waiter_wait(w, seen, LOST_MS, ev, 4) == 1, "%s: again",
+          name);
     check(read(s[0], &x, 1) == 1, "read");
     close(s[1]);
     check(shm_waiter_wait(w, seen, LOST_MS, ev, 4) == 1 && (ev[0].ready & POLLHUP), "%s: hang-up", name);
@@ -223,7 +225,8 @@ static void check_idle(void) {
     struct shm_event ev[2];
     double before = cpu_ms();
     check(shm_waiter_wait(w, shm_bell_read(bell), 1000, ev, 2) == 0, "%s: a second of nothing", name);
-    check(cpu_ms() - before < (is_emulated() ? 100 : 10), "%s: a second of sleep took %.1f ms of CPU", name, cpu_ms() - before);
+    check(cpu_ms() - before < (is_emulated() ? 100 : 10), "%s: a second of sleep took %.1f ms of CPU", name,
+          cpu_ms() - before);
     shm_waiter_close(w);
 }
 
@@ -355,7 +358,8 @@ static void ringer_stopped_at(struct sleeper *s, const struct trace_point *p, lo
         sched_yield();
     trace_finish(&t);
     sem_wait(&s->returned);
-    check(s->events == 1 && s->ms < LOST_MS, "%s: the ringer stopped before instruction %ld: the wait ends with %d after "
+    check(s->events == 1 && s->ms < LOST_MS,
+          "%s: the ringer stopped before instruction %ld: the wait ends with %d after "
           "%.0f ms", name, i, s->events, s->ms);
 }
 

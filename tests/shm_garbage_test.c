@@ -1,7 +1,7 @@
 /*
- * What the daemon calls on a region in which a worker gone wild has written: control words, descriptors, job records and
- * peers full of random bits. Every call must come back, stay inside the region, and leave states that the tables know
- * of. Longer by hand: GARBAGE_ROUNDS=1000000 SEED=5.
+ * What the daemon calls on a region in which a worker gone wild has written: control words, descriptors, job records
+ * and peers full of random bits. Every call must come back, stay inside the region, and leave states that the tables
+ * know of. Longer by hand: GARBAGE_ROUNDS=1000000 SEED=5.
  */
 #include "tests/shm_world.h"
 
@@ -70,7 +70,8 @@ static void take_all(void) {
     struct shm_job_ref job;
     uint32_t taken = 0;
     for (int rc; (rc = shm_slot_take(&r, NULL, NULL, &slot, &desc)) != -EAGAIN; taken++) {
-        if (!check((rc == 0 || rc == -EBADMSG) && slot.index < SLOTS && taken < SLOTS, "take %u: %d, slot %u", taken, rc,
+        if (!check((rc == 0 || rc == -EBADMSG) && slot.index < SLOTS && taken < SLOTS, "take %u: %d, slot %u", taken,
+                   rc,
                    slot.index))
             return;
         if (rc == 0 && shm_job_find(&r, desc.job, &job) == 0)
@@ -110,7 +111,8 @@ static void recover(void) {
         n_slots += slots[i];
     for (int i = 0; i < SHM_JOB_STATES; i++)
         n_jobs += jobs[i];
-    check(n_slots == SLOTS && n_jobs == JOBS, "after recovery %u of %u slots and %u of %u jobs are in a state that exists", n_slots,
+    check(n_slots == SLOTS && n_jobs == JOBS,
+          "after recovery %u of %u slots and %u of %u jobs are in a state that exists", n_slots,
           SLOTS, n_jobs, JOBS);
     check(slots[SHM_SLOT_CLAIMED] + slots[SHM_SLOT_FILLING] == 0, "claimed by nobody");
     check(jobs[SHM_JOB_FILLING] + jobs[SHM_JOB_PROVING] + jobs[SHM_JOB_FAILING] == 0, "jobs after recovery");

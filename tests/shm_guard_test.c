@@ -1,6 +1,6 @@
 /*
- * A region that is cut short under those who have it mapped: they go on with zeros, and know. Any other SIGBUS still ends
- * the process. NO_ASAN: sanitizers have a handler of their own.
+ * A region that is cut short under those who have it mapped: they go on with zeros, and know. Any other SIGBUS still
+ * ends the process. NO_ASAN: sanitizers have a handler of their own.
  */
 #include <fcntl.h>
 #include <signal.h>

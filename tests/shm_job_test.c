@@ -82,7 +82,8 @@ static void check_table(void) {
             bool owned = s == SHM_JOB_SYNTHESIS || s == SHM_JOB_FAILING;
             struct shm_job_ref ref = put(0, (enum shm_job_state)s, owned ? 1 : SHM_NOBODY);
             int want = after[s][m], rc = do_move((enum move)m, 1, ref);
-            check(rc == (want < 0 ? -ESTALE : 0) && (int)state_at(0) == (want < 0 ? s : want) && ref_at(0).gen == ref.gen,
+            check(rc == (want < 0 ? -ESTALE : 0) && (int)state_at(0) == (want < 0 ? s : want) &&
+                  ref_at(0).gen == ref.gen,
                   "%s in state %d: %d, state %d", move_names[m], s, rc, state_at(0));
             if (want < 0)
                 continue;
@@ -142,7 +143,8 @@ static void check_records(void) {
     check(new.gen == ref[0].gen + 1 && shm_load_lax(&r.jobs[0].fetched) == 0, "a record used again is another job's");
     check(shm_job_cancel(&r, ref[0]) == -ESTALE, "the former job's id");
     check(add(1, 5000, 1000, &new) == 0 && new.index == 2, "the old one that ended first: %u", new.index);
-    check(r.jobs[2].error[0] == 0 && r.jobs[2].times.done_ns == 0 && r.jobs[2].times.submitted_ns == 5000, "clean record");
+    check(r.jobs[2].error[0] == 0 && r.jobs[2].times.done_ns == 0 && r.jobs[2].times.submitted_ns == 5000,
+          "clean record");
     all_free();
 }
 
@@ -228,7 +230,8 @@ static void check_settle_and_retry(void) {
 
 static void check_recover(void) {
     const struct shm_job_ref held = put(0, SHM_JOB_PROVING, SHM_NOBODY), lost = put(1, SHM_JOB_PROVING, SHM_NOBODY);
-    const struct shm_job_ref filling = put(2, SHM_JOB_FILLING, SHM_NOBODY), failing = put(3, SHM_JOB_FAILING, SHM_NOBODY);
+    const struct shm_job_ref filling = put(2, SHM_JOB_FILLING, SHM_NOBODY);
+    const struct shm_job_ref failing = put(3, SHM_JOB_FAILING, SHM_NOBODY);
     hold(shm_job_id(&r, held), SHM_SLOT_UPLOADED);
     shm_slot_recover(&r);
     check(shm_job_recover(&r) == 3, "recovered");
@@ -278,7 +281,8 @@ static void check_largest(void) {
     uint64_t wrapped = UINT64_MAX >> 16 < last ? UINT64_MAX >> 16 : last - 1;
     shm_store_rel(&r.jobs[2].ctl, shm_ctl_make(SHM_JOB_FREE, SHM_NOBODY, wrapped));
     check(add(1, 1, 0, &ref) == 0 && shm_job_find(&r, shm_job_id(&r, ref), &found) == 0 && found.index == ref.index &&
-          found.gen == ref.gen && shm_job_id(&r, ref) <= INT64_MAX, "the last id: %llu", (unsigned long long)shm_job_id(&r, ref));
+          found.gen == ref.gen && shm_job_id(&r, ref) <= INT64_MAX, "the last id: %llu",
+          (unsigned long long)shm_job_id(&r, ref));
     check(shm_job_take(&r, ref, 1) == 0 && shm_job_return(&r, ref, 1) == 0 && shm_job_cancel(&r, ref) == 0, "its life");
     for (uint64_t id = UINT64_MAX; id > UINT64_MAX - 9; id--)
         check(shm_job_find(&r, id, &found) == -ENOENT, "id %llu", (unsigned long long)id);
@@ -301,14 +305,16 @@ static void check_next_region(void) {
     }
     world_remove();
     shm_region_close(&a);
-    nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);   /* more than the 18 uses of a record, at one a millisecond */
+    /* More than the 18 uses of a record, at one a millisecond. */
+    nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
     world_create(&b, "job3", (struct world_size){1, 4, 1, false});
     for (int i = 0; i < 4; i++) {
         const struct shm_job_new job = {.witness = "/w"};
         check(shm_job_add(&b, &job, 1, 0, &ref) == 0, "job %d", i);
     }
     for (int i = 0; i < JOBS; i++)
-        check(shm_job_find(&b, ids[i], &found) == -ENOENT, "job %llu of a region that is gone", (unsigned long long)ids[i]);
+        check(shm_job_find(&b, ids[i], &found) == -ENOENT, "job %llu of a region that is gone",
+              (unsigned long long)ids[i]);
     world_remove();
     shm_region_close(&b);
 }

@@ -305,14 +305,15 @@ static int create_small(void *arg) {
     return shm_region_create(&r, &spec, NULL) != 0;
 }
 
-/* The object's tables as they lie in shared memory; empty where there is no object. Jobs' generations, which come from the
- * clock, are left out. */
+/* The object's tables as they lie in shared memory; empty where there is no object. Jobs' generations, which come from
+ * the clock, are left out. */
 struct tables {
     _Alignas(shm_ctl) uint8_t bytes[8192];
     off_t size;
 };
 
-enum { JOBS_AT = sizeof(struct shm_super) + sizeof(struct shm_slot_line) + sizeof(struct shm_peer) };   /* one of each */
+/* One of each. */
+enum { JOBS_AT = sizeof(struct shm_super) + sizeof(struct shm_slot_line) + sizeof(struct shm_peer) };
 
 static void forget_generations(struct tables *t) {
     for (size_t i = 0; i < 2; i++) {
@@ -372,8 +373,8 @@ static bool start_creator_at(struct traced *t, long syscalls) {
     return true;
 }
 
-/* Creation makes some hundred thousand instructions (it reads /proc and /sys), so it is killed at each entry and exit of a
- * system call, and, wherever the tables change between two of these, after each instruction in between. */
+/* Creation makes some hundred thousand instructions (it reads /proc and /sys), so it is killed at each entry and exit
+ * of a system call, and, wherever the tables change between two of these, after each instruction in between. */
 static void run_creator(void) {
     enum { MAX_GAP = 100000 };
     struct traced t = {0};

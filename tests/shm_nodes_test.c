@@ -1,7 +1,7 @@
 /*
- * The map of NUMA nodes from trees of files such as the kernel shows: holes in the numbers, nodes that are offline, without
- * memory or without CPUs, cpusets that allow some, and nonsense. Then this machine's, beside what libnuma (and so
- * numactl --hardware) says of it. RUN_VALGRIND
+ * The map of NUMA nodes from trees of files such as the kernel shows: holes in the numbers, nodes that are offline,
+ * without memory or without CPUs, cpusets that allow some, and nonsense. Then this machine's, beside what libnuma (and
+ * so numactl --hardware) says of it. RUN_VALGRIND
  */
 #include <ftw.h>
 #include <numa.h>
@@ -46,8 +46,8 @@ static void put_node(int node, const char *cpus, int total_kib, const char *dist
     put(file, text);
     snprintf(file, sizeof file, "node%d/meminfo", node);
     snprintf(text, sizeof text, "Node %d MemTotal:       %d kB\nNode %d MemFree:        %d kB\nNode %d MemUsed:  1 kB\n"
-             "Node %d Active(file):  4 kB\nNode %d Inactive(file):    8 kB\n", node, total_kib, node, total_kib / 2, node, node,
-             node);
+             "Node %d Active(file):  4 kB\nNode %d Inactive(file):    8 kB\n", node, total_kib, node,
+             total_kib / 2, node, node, node);
     put(file, text);
     snprintf(file, sizeof file, "node%d/distance", node);
     if (distance)
@@ -56,8 +56,8 @@ static void put_node(int node, const char *cpus, int total_kib, const char *dist
 
 static void put_status(const char *mems) {
     FILE *f = fopen(status_path, "w");
-    if (!f || fprintf(f, "Name:\tx\nMems_allowed:\t00000000,00000003\nMems_allowed_list:\t%s\nvoluntary_ctxt_switches:\t1\n",
-                      mems) < 0 || fclose(f) != 0)
+    static const char format[] = "Name:\tx\nMems_allowed:\t0,3\nMems_allowed_list:\t%s\nvoluntary_ctxt_switches:\t1\n";
+    if (!f || fprintf(f, format, mems) < 0 || fclose(f) != 0)
         exit(1);
 }
 
@@ -102,8 +102,8 @@ static void two_nodes(void) {
     put_node(1, "2-3,6-7", 3000, "21 10\n");
     expect("two nodes", mine, "0:0-1,4-5 1:2-3,6-7");
     check(shm_nodes_read(tree, status_path, &mine, nodes) == 2 && nodes[1].total_bytes == 3000 << 10 &&
-          nodes[1].free_bytes == (1500 + 12) << 10, "memory of node 1: %llu of %llu", (unsigned long long)nodes[1].free_bytes,
-          (unsigned long long)nodes[1].total_bytes);
+          nodes[1].free_bytes == (1500 + 12) << 10, "memory of node 1: %llu of %llu",
+          (unsigned long long)nodes[1].free_bytes, (unsigned long long)nodes[1].total_bytes);
     expect("only CPUs of node 1 are allowed", cpus_from(6, 6), "1:6");
     expect("no CPU at all", cpus_from(1, 0), "");
     put_status("1");
@@ -150,7 +150,8 @@ static void odd_nodes(void) {
 }
 
 static void nonsense(void) {
-    static const char *const online[] = {"", "\n", "x", "-1", "0-", "0-99999999999999999999", "63-70", "5-2", "0,,1", "\xff\xff"};
+    static const char *const online[] = {"", "\n", "x", "-1", "0-", "0-99999999999999999999", "63-70", "5-2", "0,,1",
+                                         "\xff\xff"};
     struct shm_node nodes[SHM_MAX_NODES];
     const cpu_set_t mine = cpus_to(7);
     clear_tree();
@@ -204,7 +205,8 @@ static void this_machine(void) {
         return;
     struct bitmask *cpus = numa_allocate_cpumask();
     for (uint32_t i = 0; i < n; i++) {
-        check(numa_node_size64(nodes[i].number, NULL) == (long long)nodes[i].total_bytes, "size of node %d", nodes[i].number);
+        check(numa_node_size64(nodes[i].number, NULL) == (long long)nodes[i].total_bytes, "size of node %d",
+              nodes[i].number);
         if (numa_node_to_cpus(nodes[i].number, cpus) == 0)
             for (int c = 0; c < CPU_SETSIZE && c < (int)cpus->size; c++)
                 check(!numa_bitmask_isbitset(cpus, (unsigned)c) || !CPU_ISSET(c, &mine) || CPU_ISSET(c, &nodes[i].set),

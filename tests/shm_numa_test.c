@@ -1,7 +1,7 @@
 /*
- * Several NUMA nodes: each slot lies on its own node, workers claim from their own first and are pinned to its CPUs, a node
- * that is too small is refused before the kernel kills anybody, and so is one that a cpuset does not allow. Skips where
- * there is one node; tests/numa_test.sh runs it in guests, with PINWHEEL_TEST_NODES saying what the map must be.
+ * Several NUMA nodes: each slot lies on its own node, workers claim from their own first and are pinned to its CPUs, a
+ * node that is too small is refused before the kernel kills anybody, and so is one that a cpuset does not allow. Skips
+ * where there is one node; tests/numa_test.sh runs it in guests, with PINWHEEL_TEST_NODES saying what the map must be.
  */
 #include <fcntl.h>
 #include <sched.h>
@@ -35,7 +35,8 @@ static void check_map(void) {
 static void check_pages(struct shm_region *r) {
     for (uint32_t i = 0; i < r->n_slots; i++) {
         uint32_t wrong = 0;
-        check(r->slot_node[i] == (uint32_t)numbers[i / PER_NODE], "slot %u is said to be on node %u", i, r->slot_node[i]);
+        check(r->slot_node[i] == (uint32_t)numbers[i / PER_NODE], "slot %u is said to be on node %u", i,
+              r->slot_node[i]);
         for (uint64_t at = 0; at < r->slot_bytes[i]; at += 4096) {
             void *page = shm_region_payload(r, i) + at;
             int node = -1;
@@ -57,7 +58,8 @@ static void check_claims(struct shm_region *r) {
             bool own = rc == 0 && r->slot_node[ref[i].index] == (uint32_t)numbers[k];
             check(rc == 0 && own == (i < PER_NODE), "claim %u of node %d: %d", i, numbers[k], rc);
         }
-        check(shm_load_lax(&r->peers[peer].slots_other_node) == r->n_slots - PER_NODE, "slots of other nodes are counted");
+        check(shm_load_lax(&r->peers[peer].slots_other_node) == r->n_slots - PER_NODE,
+              "slots of other nodes are counted");
         for (uint32_t i = 0; i < r->n_slots; i++)
             shm_slot_abandon(r, (uint32_t)peer, ref[i]);
         shm_peer_leave(r, (uint32_t)peer);
@@ -93,7 +95,8 @@ static void in_child(int (*body)(uint32_t), uint32_t k, const char *what) {
 
 static int pinned(uint32_t k) {
     cpu_set_t set;
-    return shm_host_pin(numbers[k]) != 0 || sched_getaffinity(0, sizeof set, &set) != 0 || !CPU_EQUAL(&set, &nodes[k].set);
+    return shm_host_pin(numbers[k]) != 0 || sched_getaffinity(0, sizeof set, &set) != 0 ||
+           !CPU_EQUAL(&set, &nodes[k].set);
 }
 
 static bool write_file(const char *path, const char *text) {
@@ -117,7 +120,8 @@ static int in_cpuset(uint32_t k) {
     uint32_t n = shm_host_nodes(seen), cpus = 0;
     for (uint32_t i = 0; i < n_nodes; i++)
         cpus += nodes[i].cpus;
-    check(n == 1 && seen[0].number == numbers[k] && seen[0].cpus == cpus, "in a cpuset: %u nodes, the first %d with %u CPUs", n,
+    check(n == 1 && seen[0].number == numbers[k] && seen[0].cpus == cpus,
+          "in a cpuset: %u nodes, the first %d with %u CPUs", n,
           seen[0].number, seen[0].cpus);
     void *page = aligned_alloc(SHM_PAGE, SHM_PAGE);
     check(shm_host_bind(page, SHM_PAGE, numbers[k ? 0 : 1]) == -EINVAL, "a node outside the cpuset is bound");

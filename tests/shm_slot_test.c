@@ -203,13 +203,15 @@ static void check_repair(void) {
     shm_ctl was;
     int peer = shm_peer_join(&r, 0, 0);
     for (unsigned s = 0; s < 16; s++)
-        for (unsigned owner = 0; owner < 4; owner++) {          /* peers: the one that joined, a free entry, none such, nobody */
+        /* Peers: the one that joined, a free entry, none such, nobody. */
+        for (unsigned owner = 0; owner < 4; owner++) {
             unsigned owners[] = {(unsigned)peer, 1, r.n_peers, SHM_NOBODY};
             bool claimed = s == SHM_SLOT_CLAIMED || s == SHM_SLOT_FILLING;
             bool bad = s >= SHM_SLOT_STATES || (claimed && owner > 0);
             struct shm_slot_ref ref = put(2, (enum shm_slot_state)s, owners[owner]);
             bool found = shm_slot_repair(&r, &slot, &was);
-            check(found == bad && (int)state_of(2) == (bad ? (int)SHM_SLOT_FREE : (int)s), "repair of state %u, owner %x: %d", s,
+            check(found == bad && (int)state_of(2) == (bad ? (int)SHM_SLOT_FREE : (int)s),
+                  "repair of state %u, owner %x: %d", s,
                   owners[owner], found);
             if (bad)
                 check(slot == 2 && shm_ctl_state(was) == s && shm_slot_abandon(&r, owners[owner], ref) == -ESTALE &&
@@ -234,13 +236,15 @@ static void check_wrap(void) {
         uint64_t gen = (last + (uint64_t)i) & last, want = (gen + 1) & last;
         for (uint32_t s = 0; s < r.n_slots; s++)
             shm_store_rel(&r.slots[s].ctl, shm_ctl_make(SHM_SLOT_FREE, SHM_NOBODY, gen));
-        check(shm_slot_claim(&r, 0, 0, 1, &ref) == 0 && ref.gen == want && gen_of(ref.index) == want, "claim after %llx: %llx",
+        check(shm_slot_claim(&r, 0, 0, 1, &ref) == 0 && ref.gen == want && gen_of(ref.index) == want,
+              "claim after %llx: %llx",
               (unsigned long long)gen, (unsigned long long)ref.gen);
         const struct shm_slot_ref old = {ref.index, gen};
         check(shm_slot_fill(&r, 0, old) == -ESTALE && shm_slot_fill(&r, 0, ref) == 0 &&
               shm_slot_commit(&r, 0, old, &desc) == -ESTALE && shm_slot_commit(&r, 0, ref, &desc) == 0 &&
               shm_slot_take(&r, NULL, NULL, &taken, &desc) == 0 && taken.gen == want && desc.job == 3 &&
-              shm_slot_uploaded(&r, taken) == 0 && shm_slot_release(&r, old) == -ESTALE && shm_slot_release(&r, taken) == 0,
+              shm_slot_uploaded(&r, taken) == 0 && shm_slot_release(&r, old) == -ESTALE &&
+              shm_slot_release(&r, taken) == 0,
               "a life after generation %llx", (unsigned long long)gen);
     }
     all_free();

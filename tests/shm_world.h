@@ -129,7 +129,8 @@ static inline void world_adopt(struct shm_region *r) {
 
 enum { MAX_ATTEMPTS = 1000 };
 
-/* How much of a slot is written and checked: little where instructions are stepped, all of it where fills shall be slow. */
+/* How much of a slot is written and checked: little where instructions are stepped, all of it where fills shall be
+ * slow. */
 static uint32_t world_words = 4;
 
 /* What a job's payload and its result must be: a stand-in for synthesis and proof. */
@@ -229,8 +230,8 @@ static inline uint32_t daemon_reap(struct shm_region *r) {
 static inline void daemon_recover(struct shm_region *r) {
     uint32_t index = 0;
     shm_ctl was = 0;
-    check(!shm_slot_repair(r, &index, &was) && !shm_job_repair(r, &index, &was), "impossible: record %u, %016llx", index,
-          (unsigned long long)was);
+    check(!shm_slot_repair(r, &index, &was) && !shm_job_repair(r, &index, &was), "impossible: record %u, %016llx",
+          index, (unsigned long long)was);
     shm_slot_recover(r);
     shm_job_recover(r);
     daemon_reap(r);
@@ -262,7 +263,8 @@ static inline bool world_quiet(struct shm_region *r, const char *when) {
     int before = failures;
     shm_slot_count(r, slots);
     shm_job_count(r, jobs);
-    check(slots[SHM_SLOT_FREE] == r->n_slots, "%s: %u of %u slots are FREE (claimed %u, filling %u, ready %u, uploading "
+    check(slots[SHM_SLOT_FREE] == r->n_slots,
+          "%s: %u of %u slots are FREE (claimed %u, filling %u, ready %u, uploading "
           "%u, uploaded %u, quarantine %u, wiping %u)", when, slots[SHM_SLOT_FREE], r->n_slots, slots[1], slots[2],
           slots[3], slots[4], slots[5], slots[6], slots[7]);
     check(jobs[SHM_JOB_FREE] + jobs[SHM_JOB_DONE] + jobs[SHM_JOB_FAILED] + jobs[SHM_JOB_CANCELLED] == r->n_jobs,

@@ -1,7 +1,7 @@
 /*
- * The first process of a test guest: mounts what the tests need, runs the programs of /tests that the kernel's command line
- * names in PINWHEEL_GUEST_TESTS (a,b,c), says how each ended, and switches off. What else stands there as NAME=value is the
- * tests' environment.
+ * The first process of a test guest: mounts what the tests need, runs the programs of /tests that the kernel's command
+ * line names in PINWHEEL_GUEST_TESTS (a,b,c), says how each ended, and switches off. What else stands there as
+ * NAME=value is the tests' environment.
  */
 #include <fcntl.h>
 #include <stdio.h>

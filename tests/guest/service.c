@@ -1,7 +1,8 @@
 /*
- * The whole service on a machine with several NUMA nodes and version 2 of cgroups, which tests/numa_test.sh boots: workers
- * sit on their node's CPUs, `status` shows the map, slots of the own node are taken first and those of others only when it
- * has none, and a worker that the kernel kills for memory costs an attempt. Programs are in /bin, the circuit in /data.
+ * The whole service on a machine with several NUMA nodes and version 2 of cgroups, which tests/numa_test.sh boots:
+ * workers sit on their node's CPUs, `status` shows the map, slots of the own node are taken first and those of others
+ * only when it has none, and a worker that the kernel kills for memory costs an attempt. Programs are in /bin, the
+ * circuit in /data.
  */
 #include <fcntl.h>
 #include <sched.h>
@@ -69,7 +70,8 @@ static void start_daemon(void) {
 static struct fmt_json *status(void) {
     struct fmt_json *reply = NULL;
     struct gpud_error err;
-    check(launcher_client_ask(&client, launcher_jobs_request("status"), &reply, &err) == LAUNCHER_OK, "status", err.text);
+    check(launcher_client_ask(&client, launcher_jobs_request("status"), &reply, &err) == LAUNCHER_OK, "status",
+          err.text);
     return reply;
 }
 
@@ -83,7 +85,8 @@ static int64_t number(const struct fmt_json *j, const char *key) {
 static uint64_t submit(void) {
     struct gpud_error err;
     uint64_t id = 0;
-    check(launcher_jobs_submit(&client, "mul2", "/data/mul2.wtns", "normal", &id, &err) == LAUNCHER_OK, "submit", err.text);
+    check(launcher_jobs_submit(&client, "mul2", "/data/mul2.wtns", "normal", &id, &err) == LAUNCHER_OK, "submit",
+          err.text);
     return id;
 }
 
@@ -128,10 +131,11 @@ static void check_map(int64_t elsewhere_of_last) {
         struct fmt_error why;
         shm_nodes_cpus_text(&nodes[k].set, cpus);
         fmt_json_get_string(j, "cpus", &said, &why);
-        check(number(j, "node") == nodes[k].number && strcmp(said, cpus) == 0 && number(j, "slots") == PER_NODE &&
-              number(j, "workers") == PER_NODE && number(j, "memory_bytes") == (int64_t)nodes[k].total_bytes, "a node in status",
-              said);
-        check(number(j, "slots_other_node") == (k + 1 == n_nodes ? elsewhere_of_last : 0), "slots of other nodes", cpus);
+        check(number(j, "node") == nodes[k].number && strcmp(said, cpus) == 0, "CPUs of a node in status", said);
+        check(number(j, "slots") == PER_NODE && number(j, "workers") == PER_NODE, "slots and workers of a node", said);
+        check(number(j, "memory_bytes") == (int64_t)nodes[k].total_bytes, "memory of a node", said);
+        check(number(j, "slots_other_node") == (k + 1 == n_nodes ? elsewhere_of_last : 0), "slots of other nodes",
+              cpus);
     }
     fmt_json_free(s);
 }
@@ -142,7 +146,8 @@ static void check_pins(void) {
         check(workers_of(nodes[k].number, pids) == PER_NODE, "workers of a node", "too many or too few");
         for (uint32_t i = 0; i < PER_NODE; i++) {
             cpu_set_t set;
-            check(sched_getaffinity(pids[i], sizeof set, &set) == 0 && CPU_EQUAL(&set, &nodes[k].set), "a worker's CPUs",
+            check(sched_getaffinity(pids[i], sizeof set, &set) == 0 && CPU_EQUAL(&set, &nodes[k].set),
+                  "a worker's CPUs",
                   "not its node's");
         }
     }
@@ -154,7 +159,8 @@ static uint32_t ready_slots(void) {
     return counts[SHM_SLOT_READY];
 }
 
-/* One worker of the last node alone, and a daemon that takes nothing: it fills its own node's slots, then all others. */
+/* One worker of the last node alone, and a daemon that takes nothing: it fills its own node's slots, then all
+ * others. */
 static void check_claims(void) {
     uint64_t ids[SHM_MAX_NODES * PER_NODE];
     uint32_t n = n_nodes * PER_NODE;

@@ -9,7 +9,8 @@
  *   hostile INSTANCE cut SEED KIB        cuts the region to so many KiB
  *   hostile INSTANCE super SEED N        the superblock too: nobody can use the region afterwards
  *
- * It never writes a pid of a process that it does not own into an entry: service and command may kill what stands there.
+ * It never writes a pid of a process that it does not own into an entry: service and command may kill what stands
+ * there.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,7 +128,8 @@ static void hurt_record_of_result(void) {
 }
 
 static void hurt_any(void) {
-    void (*const targets[])(void) = {hurt_slot, hurt_job, hurt_peer, hurt_circuit, hurt_result, hurt_payload, hurt_super};
+    void (*const targets[])(void) = {hurt_slot, hurt_job, hurt_peer, hurt_circuit, hurt_result, hurt_payload,
+                                     hurt_super};
     targets[below(sizeof targets / sizeof targets[0])]();
 }
 
@@ -158,10 +160,12 @@ static void write_for(uint64_t ms, void (*hurt)(void)) {
 static void write_impossible(void) {
     for (uint32_t i = 0; i < r.n_slots; i++) {
         unsigned to = below(2) ? SHM_SLOT_STATES + below(16 - SHM_SLOT_STATES) : SHM_SLOT_CLAIMED + below(2);
-        put(&r.slots[i].ctl, shm_ctl_make(to, below(2) ? r.n_peers - 1 : r.n_peers + below(9), below(2) ? nasty() : below(9)));
+        put(&r.slots[i].ctl, shm_ctl_make(to, below(2) ? r.n_peers - 1 : r.n_peers + below(9),
+                                          below(2) ? nasty() : below(9)));
     }
     for (uint32_t i = 0; i < r.n_jobs; i++)
-        put(&r.jobs[i].ctl, shm_ctl_make(SHM_JOB_STATES + below(16 - SHM_JOB_STATES), below(0x1000), below(2) ? 5 : nasty() >> 17));
+        put(&r.jobs[i].ctl, shm_ctl_make(SHM_JOB_STATES + below(16 - SHM_JOB_STATES), below(0x1000),
+                                         below(2) ? 5 : nasty() >> 17));
 }
 
 static void raise_flag(void) {
