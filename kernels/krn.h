@@ -83,7 +83,8 @@ struct krn_proof {
 struct krn_times {
     double upload, ntt, msm_a, msm_b1, msm_b2, msm_l, msm_h, finish;
     double busy;                    /* while kernels of this proof ran, or were about to with no word from the host */
-    uint64_t upload_ns, start_ns;   /* when the upload began (0: there is none), and the computing */
+    uint64_t upload_ns, start_ns;   /* when the upload began (0: there is none), and the computing, which may begin with
+                                     * the witness while a and b travel */
 };
 
 enum krn_result {

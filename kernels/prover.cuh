@@ -124,6 +124,11 @@ void prover_unregister(struct prover_device *d, void *base, size_t bytes);
 
 /* ---- keys (prover_key.cu) ---- */
 
+struct prover_range {
+    uint8_t *base;
+    size_t bytes;
+};
+
 struct prover_key {
     struct prover_device *dev;
     struct prover_shape shape;
@@ -135,7 +140,8 @@ struct prover_key {
     struct prover_work work;
     struct msm_sorter sorter;
     struct msm_sums sums[PROVER_SETS];
-    bool registered[PROVER_SETS];           /* host memory that we page-locked, to stream from it */
+    struct prover_range locked[PROVER_SETS];    /* host memory that we page-locked, to stream from it */
+    int n_locked;
 };
 
 /* See krn_backend.key_load; *key is set on success. */

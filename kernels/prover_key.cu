@@ -4,7 +4,9 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <new>
 
 #include "kernels/prover.cuh"
@@ -247,20 +249,52 @@ static int expand_points(const struct prover_key *k, char err[KRN_ERR_TEXT])
     return 0;
 }
 
-/* Streamed points are read at bus speed where their memory can be page-locked, else as fast as it goes. */
-static int register_points(struct prover_key *k, const struct krn_source *source, char err[KRN_ERR_TEXT])
+static struct prover_range range_of(const struct prover_key *k, int set)
 {
+    size_t gap;
+    const uint8_t *from = host_points(k, set, &gap);
+    return {(uint8_t *)from, host_count(k, set) * point_bytes(k, set)};
+}
+
+/* Sets that share a page, as neighbours in a file do, make one range: a page is locked once, and a copy must lie within
+ * one registration or outside all of them. So ranges end where points end: what else is in a page stays outside. */
+static int collect_ranges(const struct prover_key *k, struct prover_range out[PROVER_SETS])
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    struct prover_range all[PROVER_SETS];
+    int n = 0;
+    for (int set = 0; set < PROVER_SETS; set++)
+        all[set] = range_of(k, set);
+    std::sort(all, all + PROVER_SETS,
+              [](const struct prover_range &a, const struct prover_range &b) { return a.base < b.base; });
+    for (const struct prover_range &r : all) {
+        struct prover_range *last = n ? &out[n - 1] : NULL;
+        const uint8_t *end = last ? last->base + last->bytes : NULL;
+        if (r.bytes == 0)
+            continue;
+        if (last && (uintptr_t)r.base / page <= (uintptr_t)(end - 1) / page) {
+            if (r.base + r.bytes > end)
+                last->bytes = (size_t)(r.base + r.bytes - last->base);
+        } else {
+            out[n++] = r;
+        }
+    }
+    return n;
+}
+
+/* Streamed points are read at bus speed where their memory can be page-locked, else as fast as it goes. */
+static int lock_points(struct prover_key *k, const struct krn_source *source, char err[KRN_ERR_TEXT])
+{
+    struct prover_range ranges[PROVER_SETS];
     if (source && source->make) {
         snprintf(err, KRN_ERR_TEXT, "a key whose points are made on the device cannot be streamed, and it has more "
                  "bytes than the %llu that there are for keys", (unsigned long long)k->dev->plan.whole);
         return -ENOMEM;
     }
-    for (int set = 0; set < PROVER_SETS; set++) {
-        size_t gap;
-        const size_t bytes = host_count(k, set) * point_bytes(k, set);
-        void *from = (void *)host_points(k, set, &gap);
-        k->registered[set] = bytes && prover_register(k->dev, from, bytes, cudaHostRegisterReadOnly) == 0;
-    }
+    const int n = collect_ranges(k, ranges);
+    for (int i = 0; i < n; i++)
+        if (prover_register(k->dev, ranges[i].base, ranges[i].bytes, cudaHostRegisterReadOnly) == 0)
+            k->locked[k->n_locked++] = ranges[i];
     return 0;
 }
 
@@ -320,7 +354,7 @@ static int bring(struct prover_key *k, const struct krn_source *source, char err
     const bool streamed = k->shape.mode == KRN_CUDA_STREAMED;
     int status = place(k, err);
     if (status == 0 && streamed)
-        status = register_points(k, source, err);
+        status = lock_points(k, source, err);
     if (status == 0)
         status = take_bytes(k, err);
     if (status == 0)
@@ -359,11 +393,8 @@ int prover_load(struct prover_device *d, const struct krn_key *key, const struct
 
 void prover_unload(struct prover_key *k)
 {
-    for (int set = 0; set < PROVER_SETS; set++) {
-        size_t gap;
-        if (k->registered[set])
-            prover_unregister(k->dev, (void *)host_points(k, set, &gap), host_count(k, set) * point_bytes(k, set));
-    }
+    for (int i = 0; i < k->n_locked; i++)
+        prover_unregister(k->dev, k->locked[i].base, k->locked[i].bytes);
     if (k->memory) {
         cudaFree(k->memory);
         k->dev->key_used -= k->bytes;

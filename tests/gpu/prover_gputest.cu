@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <string>
@@ -261,6 +262,55 @@ static void all_modes(const struct setting *s, const struct outcome *want)
             else if (memcmp(&got, &want->proof, sizeof got))
                 fail(what, s->name);
         }
+}
+
+/* A key's vectors one after another with 12 bytes between them, as in a file. */
+static bytes packed(const struct setting *s, size_t at[PROVER_SETS])
+{
+    const bytes *const sets[PROVER_SETS] = {&s->a, &s->b1, &s->l, &s->b2, &s->h};
+    bytes all(12);
+    for (int set = 0; set < PROVER_SETS; set++) {
+        at[set] = all.size();
+        all.insert(all.end(), sets[set]->begin(), sets[set]->end());
+        all.resize(all.size() + 12);
+    }
+    return all;
+}
+
+static void point_into(struct krn_key *key, const uint8_t *base, const size_t at[PROVER_SETS])
+{
+    key->a = base + at[KRN_SET_A];
+    key->b1 = base + at[KRN_SET_B1];
+    key->l = base + at[KRN_SET_L];
+    key->b2 = base + at[KRN_SET_B2];
+    key->h = base + at[KRN_SET_H];
+}
+
+/* From memory where vectors share pages, of our own and of a file. */
+static void as_in_files(const struct setting *s, const struct outcome *want)
+{
+    size_t at[PROVER_SETS];
+    const bytes own = packed(s, at);
+    FILE *f = tmpfile();
+    if (!f || fwrite(own.data(), 1, own.size(), f) != own.size() || fflush(f))
+        stop("a temporary file", s->name, strerror(errno));
+    void *mapped = mmap(NULL, own.size(), PROT_READ, MAP_SHARED, fileno(f), 0);
+    if (mapped == MAP_FAILED)
+        stop("a mapping", s->name, strerror(errno));
+    const uint8_t *const bases[2] = {own.data(), (const uint8_t *)mapped};
+    for (const uint8_t *base : bases)
+        for (int mode = KRN_CUDA_RESIDENT; mode <= KRN_CUDA_STREAMED; mode++) {
+            char err[KRN_ERR_TEXT] = "";
+            struct setting in_file = *s;
+            struct krn_proof got;
+            point_into(&in_file.key, base, at);
+            if (prove_as(&in_file, (enum krn_cuda_mode)mode, 1 + s->key.n_vars / 3, &got, err))
+                fail(err, s->name);
+            else if (memcmp(&got, &want->proof, sizeof got))
+                fail("proof differs where vectors share pages", s->name);
+        }
+    munmap(mapped, own.size());
+    fclose(f);
 }
 
 static void compare(struct krn_device *cpu_dev, struct krn_device *gpu_dev, struct setting *s)
@@ -773,6 +823,7 @@ static void memory_tests(struct krn_device *cpu_dev, struct krn_device *gpu_dev)
         budgets(gpu_dev, &s, &want);
         refusals(gpu_dev, &s, &larger);
         sources(gpu_dev, &s, &want);
+        as_in_files(&s, &want);
         flat(gpu_dev, &s, &want, small ? 3 : 500);
     }
     cycle(cpu_dev, gpu_dev, small ? 2 : 50);
