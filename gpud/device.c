@@ -81,6 +81,7 @@ static int open_device(struct gpud_device *d, struct gpud_error *err) {
     const struct krn_backend *backend = d->work->backend;
     char why[KRN_ERR_TEXT] = "";
     pin(d);
+    if (d->work->fault.opening) return gpud_fail(err, "device %d was told to fail (PINWHEEL_TEST_FAULT)", d->index);
     d->device = backend->open(d->index, d->threads, why);
     if (!d->device) return gpud_fail(err, "cannot open %s device %d: %s", backend->name, d->index, why);
     if (gpud_keys_open(&d->keys, d->work, d->device, d->index, d->work->gpu_memory, err) ||

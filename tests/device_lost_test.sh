@@ -46,3 +46,17 @@ refused 3 'not running|no service|reach' "$pinwheel" status
 up
 refused 1 'the device failed 3 times' "$pinwheel" wait "${ids[0]}"
 "$pinwheel" wait "${ids[2]}" || fail "a job that was kept is not proved"
+"$pinwheel" down
+
+echo "a device that does not open: refused at the first start, tried again where a region waits for it"
+export PINWHEEL_TEST_FAULT=open
+refused 1 'device 0 was told to fail' "$pinwheel" up --test-hooks --circuit "$(circuit $good)"
+[[ ! -e /dev/shm/pinwheel-$PINWHEEL_INSTANCE ]] || fail "the region is left"
+PINWHEEL_TEST_FAULT='' up
+submit $good
+kill -KILL "$(<"$XDG_RUNTIME_DIR/pinwheel/$PINWHEEL_INSTANCE.pid")" "$(daemon_pid)"
+status=0
+"$bin/pinwheel-gpud" --instance "$PINWHEEL_INSTANCE" --backend cpu --test-hooks 2>"$tmp/err" || status=$?
+((status == 76)) || fail "exit $status, wanted 76: $(tail -n 1 "$tmp/err")"
+PINWHEEL_TEST_FAULT='' up
+"$pinwheel" wait "${ids[0]}" || fail "the job that waited is not proved"
