@@ -224,28 +224,28 @@ static uint64_t keys_with_room(const struct gpud_device *d) {
 }
 
 /* Takes a READY slot. 0, or as gpud_pick_take. */
-static int take_slot(struct gpud_device *d, struct gpud_flight *f, bool *later) {
+static int take_slot(struct gpud_device *d, struct gpud_flight *f, uint64_t *again_ns) {
     struct gpud_shown *shown = &d->work->shown[d->index];
     const struct gpud_pick pick = {
         .region = d->work->region, .node = atomic_load(&shown->node), .has = atomic_load(&shown->loaded),
         .has_room = keys_with_room(d), .elsewhere = keys_elsewhere(d, false), .idle = keys_elsewhere(d, true),
         .busy = gpud_flights_on_device(&d->flights) > 0,
-        .patient = shm_host_now_ns() - d->idle_ns < d->keys.load_ns,
+        .now_ns = shm_host_now_ns(), .idle_ns = d->idle_ns, .load_ns = d->keys.load_ns,
     };
     bool far = false;
-    int rc = gpud_pick_take(d->work->region, &pick, &f->slot, &f->desc, &far, later);
+    int rc = gpud_pick_take(d->work->region, &pick, &f->slot, &f->desc, &far, again_ns);
     if (rc == 0) atomic_store(&shown->idle, false);
     if (rc == 0 && far) atomic_fetch_add(&shown->far_slots, 1);
     return rc;
 }
 
-/* Takes the next READY slot and begins its proof. 1; 0: there is none, but *later there may be without that anybody
- * calls; -1: the device is lost. */
-static int start_next(struct gpud_device *d, bool *later) {
+/* Takes the next READY slot and begins its proof. 1; 0: there is none, but at *again_ns there may be without that
+ * anybody kicks; -1: the device is lost. */
+static int start_next(struct gpud_device *d, uint64_t *again_ns) {
     struct gpud_flight *f = gpud_flights_next(&d->flights);
     struct gpud_work *w = d->work;
     struct krn_dev_key *key;
-    int rc = take_slot(d, f, later);
+    int rc = take_slot(d, f, again_ns);
     if (rc == -EBADMSG) {
         gpud_log("slot %u has a bad seal and goes to quarantine; it says job %llu", f->slot.index,
                  (unsigned long long)f->desc.job);
@@ -278,16 +278,14 @@ static bool is_stopped(struct gpud_work *w, uint64_t *kicks) {
     return stop;
 }
 
-/* Waits until somebody kicks, or (later) at most as long as this device leaves others their slots. */
-static void wait_for_kick(struct gpud_device *d, uint64_t seen, bool later) {
-    struct gpud_work *w = d->work;
-    uint64_t until_ns = d->idle_ns + d->keys.load_ns;
+/* Waits until somebody kicks; until_ns (UINT64_MAX: never): and no longer than until then. */
+static void wait_for_kick(struct gpud_work *w, uint64_t seen, uint64_t until_ns) {
     const struct timespec until = {(time_t)(until_ns / 1000000000), (long)(until_ns % 1000000000)};
     int rc = 0;
     pthread_mutex_lock(&w->lock);
     while (w->kicks == seen && !w->stop && rc == 0)
-        rc = later ? pthread_cond_clockwait(&w->kicked, &w->lock, CLOCK_MONOTONIC, &until)
-                   : pthread_cond_wait(&w->kicked, &w->lock);
+        rc = until_ns == UINT64_MAX ? pthread_cond_wait(&w->kicked, &w->lock)
+                                    : pthread_cond_clockwait(&w->kicked, &w->lock, CLOCK_MONOTONIC, &until);
     pthread_mutex_unlock(&w->lock);
 }
 
@@ -295,13 +293,13 @@ static void wait_for_kick(struct gpud_device *d, uint64_t seen, bool later) {
 static int prove(struct gpud_device *d) {
     uint64_t kicks;
     while (!is_stopped(d->work, &kicks)) {
-        bool later = false;
+        uint64_t again_ns = UINT64_MAX;
         atomic_store(&d->work->shown[d->index].idle, !gpud_flights_on_device(&d->flights));
-        int started = may_start(d) ? start_next(d, &later) : 0;
+        int started = may_start(d) ? start_next(d, &again_ns) : 0;
         if (started < 0) return -1;
         if (started) continue;
         if (!gpud_flights_on_device(&d->flights))
-            wait_for_kick(d, kicks, later);
+            wait_for_kick(d->work, kicks, again_ns);
         else if (finish_oldest(d))
             return -1;
     }

@@ -7,7 +7,8 @@ enum { NEAR = 0, FAR, TO_LOAD, NOT_OURS };
 /* One look at all READY slots. */
 struct look {
     const struct gpud_pick *pick;
-    bool found, declined;
+    bool found;
+    uint64_t again_ns;
     uint32_t slot;
     int rank;
     struct shm_slot_desc head, best;
@@ -22,12 +23,18 @@ static bool is_far(const struct gpud_pick *p, uint32_t slot) {
     return p->node >= 0 && node != SHM_ANY_NODE && node != (uint32_t)p->node;
 }
 
+/* When this device may load the key of a slot although another has it. */
+static uint64_t patient_until(const struct gpud_pick *p, const struct shm_slot_desc *d) {
+    if (p->busy) return UINT64_MAX;
+    return (d->committed_ns > p->idle_ns ? d->committed_ns : p->idle_ns) + p->load_ns;
+}
+
 /* A circuit that is not known is refused when it is taken; until then it is as one whose key is there. */
-static int rank_of(const struct gpud_pick *p, uint32_t slot, uint32_t circuit) {
-    if (p->busy && is_in(p->idle, circuit)) return NOT_OURS;
-    if (circuit >= GPUD_MAX_CIRCUITS || is_in(p->has, circuit)) return is_far(p, slot) ? FAR : NEAR;
-    if (p->patient && is_in(p->elsewhere, circuit) && !is_in(p->has_room, circuit)) return NOT_OURS;
-    return TO_LOAD;
+static int rank_of(const struct gpud_pick *p, uint32_t slot, const struct shm_slot_desc *d) {
+    if (p->busy && is_in(p->idle, d->circuit)) return NOT_OURS;
+    if (d->circuit >= GPUD_MAX_CIRCUITS || is_in(p->has, d->circuit)) return is_far(p, slot) ? FAR : NEAR;
+    bool others = is_in(p->elsewhere, d->circuit) && !is_in(p->has_room, d->circuit);
+    return others && p->now_ns < patient_until(p, d) ? NOT_OURS : TO_LOAD;
 }
 
 static bool before(const struct shm_slot_desc *a, const struct shm_slot_desc *b) {
@@ -38,8 +45,9 @@ static bool before(const struct shm_slot_desc *a, const struct shm_slot_desc *b)
 
 static bool see_head(void *ctx, uint32_t slot, const struct shm_slot_desc *d) {
     struct look *l = ctx;
-    if (rank_of(l->pick, slot, d->circuit) == NOT_OURS) {
-        l->declined = true;
+    if (rank_of(l->pick, slot, d) == NOT_OURS) {
+        uint64_t again_ns = patient_until(l->pick, d);
+        if (again_ns < l->again_ns) l->again_ns = again_ns;
         return false;
     }
     if (!l->found || before(d, &l->head)) l->head = *d;
@@ -50,7 +58,7 @@ static bool see_head(void *ctx, uint32_t slot, const struct shm_slot_desc *d) {
 static bool see_best(void *ctx, uint32_t slot, const struct shm_slot_desc *d) {
     struct look *l = ctx;
     if (d->priority != l->head.priority || d->ticket - l->head.ticket >= GPUD_WINDOW) return false;
-    int rank = rank_of(l->pick, slot, d->circuit);
+    int rank = rank_of(l->pick, slot, d);
     if (rank == NOT_OURS || (l->found && (rank > l->rank || (rank == l->rank && !before(d, &l->best))))) return false;
     l->found = true;
     l->slot = slot;
@@ -65,12 +73,12 @@ static bool is_the_one(void *ctx, uint32_t slot, const struct shm_slot_desc *d) 
 }
 
 int gpud_pick_take(struct shm_region *region, const struct gpud_pick *pick, struct shm_slot_ref *ref,
-                   struct shm_slot_desc *desc, bool *far, bool *later) {
+                   struct shm_slot_desc *desc, bool *far, uint64_t *again_ns) {
     int rc;
     do {
-        struct look l = {.pick = pick};
+        struct look l = {.pick = pick, .again_ns = UINT64_MAX};
         rc = shm_slot_take(region, see_head, &l, ref, desc);
-        *later = l.declined;
+        *again_ns = l.again_ns;
         if (rc != -EAGAIN || !l.found) return rc;
         l.found = false;
         rc = shm_slot_take(region, see_best, &l, ref, desc);

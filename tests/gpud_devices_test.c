@@ -357,6 +357,19 @@ static void test_two_keys(void) {
     end_world();
 }
 
+/* Both have been idle for long: a job still goes to the one that has its key. */
+static void test_light_load(void) {
+    make_world(2, 1);
+    fake.load_ms = 300;
+    start();
+    CHECK(reaches(add_job_of(1, 1), SHM_JOB_DONE));
+    uint64_t rested = shm_host_now_ns() + 350 * 1000000ull;
+    UNTIL(shm_host_now_ns() > rested);
+    for (uint32_t i = 0; i < 20; i++) CHECK(reaches(add_job_of(i % 2, 1), SHM_JOB_DONE));
+    CHECK(loads() <= 6);        /* 3 where nobody is held up for longer than that */
+    end_world();
+}
+
 /* All jobs are of the key that the other device has: this one waits for as long as a load takes, then helps. */
 static void test_patience(void) {
     struct shm_job_ref jobs[4];
@@ -392,6 +405,7 @@ int main(void) {
     test_runs();
     test_window();
     test_two_keys();
+    test_light_load();
     test_patience();
     unload_case();
     return failures != 0;
