@@ -10,7 +10,7 @@ limit=${PINWHEEL_GUEST_SECONDS:-300}        # of each guest
 why=$(GUEST_GET_SECONDS=${GUEST_GET_SECONDS:-120} tests/guest/get) || { echo "no guests: $why"; exit 77; }
 command -v cpio >/dev/null || { echo "no guests: cpio is not installed"; exit 77; }
 qemu=$guest/qemu/usr
-export LD_LIBRARY_PATH=$qemu/lib/x86_64-linux-gnu
+export LD_LIBRARY_PATH=$qemu/lib/x86_64-linux-gnu:$guest/qemu/lib/x86_64-linux-gnu
 why=$("$qemu/bin/qemu-system-x86_64" --version 2>&1) || { echo "no guests: $(head -n 1 <<<"$why")"; exit 77; }
 
 root=$guest/root
