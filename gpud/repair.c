@@ -27,17 +27,25 @@ bool gpud_repair_flag(struct shm_region *r) {
     return atomic_exchange(&r->super->stopping, 0) != 0;
 }
 
+/* What became of the region, as one line; its size is st's. */
+static void describe_loss(const struct shm_region *r, const char *instance, const struct stat *st,
+                          struct gpud_error *err) {
+    if (st->st_nlink == 0)
+        gpud_fail(err, "/dev/shm/pinwheel-%s was removed by somebody else; its jobs are lost", instance);
+    else if ((uint64_t)st->st_size < r->bytes)
+        gpud_fail(err, "/dev/shm/pinwheel-%s was cut short: %lld bytes are left of %llu; it is removed, its jobs are "
+                  "lost", instance, (long long)st->st_size, (unsigned long long)r->bytes);
+    else
+        gpud_fail(err, "/dev/shm/pinwheel-%s: a page cannot be touched any more: memory failed, or somebody cut the "
+                  "region or punched a hole into it; it is removed, its jobs are lost", instance);
+}
+
 bool gpud_repair_is_lost(struct shm_region *r, const char *instance, struct gpud_error *err) {
     struct shm_error ignored;
-    struct stat st;
-    bool known = fstat(r->fd, &st) == 0, removed = known && st.st_nlink == 0;
+    struct stat st = {.st_nlink = 1};
+    bool removed = fstat(r->fd, &st) == 0 && st.st_nlink == 0;
     if (!removed && !shm_guard_is_cut(r)) return false;
-    if (removed)
-        gpud_fail(err, "/dev/shm/pinwheel-%s was removed by somebody else; its jobs are lost", instance);
-    else
-        gpud_fail(err,
-                  "/dev/shm/pinwheel-%s was cut short: %lld bytes are left of %llu; it is removed, its jobs are lost",
-                  instance, known ? (long long)st.st_size : -1, (unsigned long long)r->bytes);
+    describe_loss(r, instance, &st, err);
     if (!removed) shm_region_unlink(instance, &ignored);
     return true;
 }
