@@ -20,7 +20,7 @@ static void print_head(const struct bench_run *b, const struct bench_figures *f)
     if (b->failed) printf("the first that failed: %s\n", b->failure);
     printf("%s, %" PRIu64 " devices, %" PRIu64 " slots, %" PRIu64 " workers%s; %u warm-up proofs before, not counted\n",
            b->backend, b->devices, b->slots, b->workers,
-           b->producers ? ", slots filled with copies by producers of the benchmark" : "", b->warm_up);
+           b->producers ? ", slots filled with copies by the benchmark's producers" : "", b->warm_up);
     if (strcmp(b->memory_kind, "pageable") == 0) printf("CONTROL: --memory pageable: the region is not registered\n");
     for (unsigned i = 0; i < b->n_circuits; i++)
         printf("  circuit %s: %u in a round, %.1f MiB a slot\n", b->circuits[i].name, b->circuits[i].weight,

@@ -48,11 +48,25 @@ static uint64_t own_memory(int64_t pid) {
     return kib << 10;
 }
 
+/* One of the service's own: foreign producers, ours too, are not. */
+static bool is_worker(const struct fmt_json *peer) {
+    struct fmt_error why;
+    const char *kind = "";
+    fmt_json_get_string(peer, "kind", &kind, &why);
+    return strcmp(kind, "worker") == 0;
+}
+
+static uint64_t count_workers(const struct fmt_json *peers) {
+    uint64_t n = 0;
+    for (size_t i = 0; i < fmt_json_length(peers); i++) n += is_worker(fmt_json_at(peers, i));
+    return n;
+}
+
 static struct bench_memory memory_of(const struct fmt_json *status) {
     struct bench_memory m = {.daemon = own_memory(number(status, "pid"))};
     const struct fmt_json *workers = fmt_json_field(status, "workers"), *devices = fmt_json_field(status, "devices");
     for (size_t i = 0; i < fmt_json_length(workers); i++)
-        m.workers += own_memory(number(fmt_json_at(workers, i), "pid"));
+        if (is_worker(fmt_json_at(workers, i))) m.workers += own_memory(number(fmt_json_at(workers, i), "pid"));
     for (size_t i = 0; i < fmt_json_length(devices); i++) {
         const struct fmt_json *device = fmt_json_at(devices, i), *memory = fmt_json_field(device, "memory");
         m.device += (uint64_t)number(memory, "workspace") + (uint64_t)number(fmt_json_field(device, "keys"), "used");
@@ -93,7 +107,7 @@ static enum launcher_exit look(struct state *s, struct bench_memory *m, struct g
     *m = memory_of(status);
     copy_text(b->backend, sizeof b->backend, status, "backend");
     copy_text(b->memory_kind, sizeof b->memory_kind, status, "memory");
-    b->workers = fmt_json_length(fmt_json_field(status, "workers"));
+    b->workers = count_workers(fmt_json_field(status, "workers"));
     b->devices = fmt_json_length(fmt_json_field(status, "devices"));
     b->slots = (uint64_t)number(fmt_json_field(status, "slots"), "all");
     read_circuits(b, fmt_json_field(status, "circuits"));

@@ -86,7 +86,7 @@ json "$tmp/figures.json" 'j.windows.length === 2 && j.windows.every(n => n > 0) 
 json "$tmp/figures.json" 'near(j.seconds, 2) && j.measured >= j.proofs'
 bench --circuit "mul2_bn128=$(wtns mul2_bn128)" --circuit "range_bn128=$(wtns range_bn128)" --producers 2 --proofs 60 --warm-up 6 \
     --json >"$tmp/figures.json" || fail "$(<"$tmp/err")"
-json "$tmp/figures.json" 'j.measured === 60 && j.failed === 0 && j.producers === 2 && j.circuits.every(c => c.proofs >= 20)'
+json "$tmp/figures.json" 'j.measured === 60 && j.failed === 0 && j.producers === 2 && j.workers === 2 && j.circuits.every(c => c.proofs >= 20)'
 refused 1 "no circuit 'other'" "$pinwheel" bench pipeline --circuit "other=$(wtns mul2_bn128)"
 cp "$(wtns mul2_bn128)" "$tmp/bad.wtns"
 printf '\x22' | dd of="$tmp/bad.wtns" bs=1 seek=$(($(stat -c %s "$tmp/bad.wtns") - 96)) conv=notrunc status=none
