@@ -273,19 +273,36 @@ static void check_repair(void) {
 
 /* The largest ids that can be sent are still made and found; a record beyond them is not used, another one is. */
 static void check_largest(void) {
-    uint64_t last = (uint64_t)INT64_MAX / r.n_jobs - 1;
+    enum { JOBS = 40000 };                      /* more than 2^15: 48 bits of generation do not fit in 63 bits of id */
+    const uint64_t last = INT64_MAX / JOBS - 1;
+    const struct shm_job_new job = {.witness = "/w"};
+    struct shm_region big;
     struct shm_job_ref ref, found;
-    for (uint32_t i = 0; i < r.n_jobs; i++)
-        shm_store_rel(&r.jobs[i].ctl, shm_ctl_make(SHM_JOB_FREE, SHM_NOBODY, UINT64_MAX >> 16));
-    check(last > UINT64_MAX >> 16 || add(1, 1, 0, &ref) == -EAGAIN, "a job whose id cannot be sent");
-    uint64_t wrapped = UINT64_MAX >> 16 < last ? UINT64_MAX >> 16 : last - 1;
-    shm_store_rel(&r.jobs[2].ctl, shm_ctl_make(SHM_JOB_FREE, SHM_NOBODY, wrapped));
-    check(add(1, 1, 0, &ref) == 0 && shm_job_find(&r, shm_job_id(&r, ref), &found) == 0 && found.index == ref.index &&
-          found.gen == ref.gen && shm_job_id(&r, ref) <= INT64_MAX, "the last id: %llu",
-          (unsigned long long)shm_job_id(&r, ref));
-    check(shm_job_take(&r, ref, 1) == 0 && shm_job_return(&r, ref, 1) == 0 && shm_job_cancel(&r, ref) == 0, "its life");
-    for (uint64_t id = UINT64_MAX; id > UINT64_MAX - 9; id--)
-        check(shm_job_find(&r, id, &found) == -ENOENT, "id %llu", (unsigned long long)id);
+    world_create(&big, "job4", (struct world_size){1, JOBS, 2, false});
+    for (uint32_t i = 0; i < JOBS; i++)
+        shm_store_rel(&big.jobs[i].ctl, shm_ctl_make(SHM_JOB_FREE, SHM_NOBODY, last + i % 3));
+    check(shm_job_add(&big, &job, 1, 0, &ref) == -EAGAIN, "a job whose id cannot be sent");
+    shm_store_rel(&big.jobs[9].ctl, shm_ctl_make(SHM_JOB_FREE, SHM_NOBODY, last - 1));
+    check(shm_job_add(&big, &job, 1, 0, &ref) == 0 && ref.index == 9 && ref.gen == last, "the last job");
+    uint64_t id = shm_job_id(&big, ref);
+    check(id <= INT64_MAX && shm_job_find(&big, id, &found) == 0 && found.index == 9 && found.gen == last,
+          "the last id: %llu", (unsigned long long)id);
+    check(shm_job_take(&big, ref, 1) == 0 && shm_job_return(&big, ref, 1) == 0 && shm_job_cancel(&big, ref) == 0,
+          "its life");
+    for (id = UINT64_MAX; id > UINT64_MAX - 9; id--)
+        check(shm_job_find(&big, id, &found) == -ENOENT, "id %llu", (unsigned long long)id);
+    world_remove();
+    shm_region_close(&big);
+}
+
+/* The generation after the last of 48 bits is 0, as for slots. */
+static void check_wrap(void) {
+    struct shm_job_ref ref, found;
+    shm_store_rel(&r.jobs[0].ctl, shm_ctl_make(SHM_JOB_FREE, SHM_NOBODY, UINT64_MAX >> 16));
+    check(add(1, 1, 0, &ref) == 0 && ref.index == 0 && ref.gen == 0 &&
+          shm_job_find(&r, shm_job_id(&r, ref), &found) == 0, "after the last generation: %llu",
+          (unsigned long long)ref.gen);
+    check(shm_job_take(&r, ref, 1) == 0 && shm_job_proving(&r, ref) == 0 && shm_job_done(&r, ref) == 0, "its life");
     all_free();
 }
 
@@ -330,9 +347,10 @@ int main(void) {
     check_settle_and_retry();
     check_recover();
     check_repair();
-    check_largest();
+    check_wrap();
     world_remove();
     shm_region_close(&r);
+    check_largest();
     check_next_region();
     return finish("jobs: every move from every state");
 }
