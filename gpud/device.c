@@ -165,8 +165,8 @@ static int finish_oldest(struct gpud_device *d) {
     return 0;
 }
 
-/* The key of a taken slot, for which proofs may have to end first and other keys to go. 1; 0: the job was refused; -1: the
- * device is lost, and the flight is one of those that went back. */
+/* The key of a taken slot, for which proofs may have to end first and other keys to go. 1; 0: the job was refused; -1:
+ * the device is lost, and the flight is one of those that went back. */
 static int fetch_key(struct gpud_device *d, struct gpud_flight *f, struct krn_dev_key **key) {
     struct gpud_error err;
     for (;;) {

@@ -1,7 +1,7 @@
 /*
  * gpud/fault.h: a test hook: devices that fail. PINWHEEL_TEST_FAULT=N makes a device fail at the Nth proof of the
- * process, counted from 1; PINWHEEL_TEST_FAULT=NAME at every proof of that circuit; PINWHEEL_TEST_FAULT=open when it is opened.
- * Looked at only with --test-hooks.
+ * process, counted from 1; PINWHEEL_TEST_FAULT=NAME at every proof of that circuit; PINWHEEL_TEST_FAULT=open when it is
+ * opened. Looked at only with --test-hooks.
  */
 #ifndef GPUD_FAULT_H
 #define GPUD_FAULT_H
