@@ -18,6 +18,30 @@ void check(cudaError_t e, const char *what)
     exit(1);
 }
 
+bool small_sizes(void)
+{
+    return getenv("PINWHEEL_GPU_SMALL") != NULL;
+}
+
+static __global__ void differ_kernel(const ulonglong2 *a, const ulonglong2 *b, size_t n, int *differ)
+{
+    for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < n; i += gridDim.x * (size_t)blockDim.x)
+        if (a[i].x != b[i].x || a[i].y != b[i].y)
+            *differ = 1;
+}
+
+bool same_on_device(const void *a, const void *b, size_t bytes)
+{
+    int *device, differ = 0;
+    CHECK(cudaMalloc(&device, sizeof differ));
+    CHECK(cudaMemset(device, 0, sizeof differ));
+    differ_kernel<<<1024, 256>>>((const ulonglong2 *)a, (const ulonglong2 *)b, bytes / 16, device);
+    CHECK(cudaGetLastError());
+    CHECK(cudaMemcpy(&differ, device, sizeof differ, cudaMemcpyDeviceToHost));
+    CHECK(cudaFree(device));
+    return !differ;
+}
+
 static __host__ __device__ uint64_t mix(uint64_t x)
 {
     x += 0x9e3779b97f4a7c15ull;

@@ -37,6 +37,12 @@ void times_generator(enum krn_curve_id curve, int g2, const uint8_t k[32], void 
 /* Random bytes of a plain scalar, on the host. */
 void random_scalar(enum krn_curve_id curve, uint64_t seed, uint8_t out[32]);
 
+/* Whether PINWHEEL_GPU_SMALL is set: sizes for compute-sanitizer, under which kernels are a thousand times slower. */
+bool small_sizes(void);
+
+/* Whether two stretches of device memory hold the same bytes, a multiple of 16. Waits. */
+bool same_on_device(const void *a, const void *b, size_t bytes);
+
 /* Ends the program where a CUDA call failed: for tests only. */
 void check(cudaError_t e, const char *what);
 #define CHECK(call) check((call), #call)

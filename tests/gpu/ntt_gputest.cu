@@ -1,12 +1,17 @@
 /*
- * tests/gpu/ntt_gputest.cu: transforms on the device against the textbook ones on the CPU, byte for byte.
- * Arguments: the largest size, as a power of two, and further sizes checked by spot values; 22 24 27 where there are
+ * tests/gpu/ntt_gputest.cu: transforms on the device against the textbook ones on the CPU, byte for byte: inverse,
+ * forward, to the odd coset, and the quotient. All sizes from 2^0; at further, larger ones by values at a random point:
+ * the polynomial of the coefficients that came out has there the value that follows from all values that went in (two
+ * polynomials of degree below 2^28 agree at a random point with a chance below 2^-225).
+ *
+ * Arguments: the largest size compared byte for byte, as a power of two, and further sizes; 22 24 27 where there are
  * none.
  */
 #include <stdlib.h>
 #include <string.h>
 #include <vector>
 
+#include "kernels/clock.h"
 #include "kernels/ntt.cuh"
 #include "tests/gpu/generate.cuh"
 
@@ -123,26 +128,45 @@ static void compare(enum krn_curve_id curve, int log)
     close_setting(&s);
 }
 
-/* Large sizes: forward of a vector with few terms is known in closed form, and inverse then forward is the identity. */
-static void spot(enum krn_curve_id curve, int log)
+/* Large sizes, by values at a random point. */
+static void at_a_point(enum krn_curve_id curve, int log)
 {
     struct setting s;
-    const size_t n = (size_t)1 << log;
+    uint8_t z[32], want[32], got[32];
     open_setting(&s, curve, log);
-    const std::vector<uint8_t> a = fetch(&s, 0);
+    std::vector<uint8_t> v(s.bytes);
     const struct ntt_item to_work = {s.data[0], NULL, s.data[2], NULL, NULL};
     const struct ntt_item back = {s.data[2], NULL, s.data[2], NULL, NULL};
+    random_scalar(curve, 3000 + log, z);
+    CHECK(cudaMemcpy(v.data(), s.data[0], s.bytes, cudaMemcpyDeviceToHost));
+    reference_interpolate(curve, log, v.data(), 0, z, want);
+
     run(&s, NTT_INVERSE, &to_work, 1);
-    std::vector<uint8_t> coefficients = fetch(&s, 2);
-    expect(coefficients != a, "inverse left the values", curve, log);
-    for (size_t j = 1; j < n; j = j * 5 + 3) {
-        uint8_t value[32];
-        reference_evaluate(curve, log, coefficients.data(), j, value);
-        expect(memcmp(value, &a[32 * j], 32) == 0, "value at a point", curve, log);
-    }
+    CHECK(cudaMemcpy(v.data(), s.data[2], s.bytes, cudaMemcpyDeviceToHost));
+    reference_evaluate(curve, log, v.data(), z, got);
+    expect(memcmp(got, want, 32) == 0, "inverse", curve, log);
+
     run(&s, NTT_FORWARD, &back, 1);
-    expect(fetch(&s, 2) == a, "forward after inverse", curve, log);
+    expect(same_on_device(s.data[0], s.data[2], s.bytes), "forward after inverse", curve, log);
+
+    run(&s, NTT_TO_COSET, &to_work, 1);
+    CHECK(cudaMemcpy(v.data(), s.data[2], s.bytes, cudaMemcpyDeviceToHost));
+    reference_interpolate(curve, log, v.data(), 1, z, got);
+    expect(memcmp(got, want, 32) == 0, "to coset", curve, log);
     close_setting(&s);
+}
+
+/* Sizes are powers of two by their type; a table of 2^-1 or 2^29 is refused. */
+static void refusals(void)
+{
+    for (int log : {-1, 29}) {
+        char err[KRN_ERR_TEXT] = "";
+        struct ntt_tables tables;
+        if (ntt_tables_init(&tables, KRN_BN254, log, NULL, 0, err) != -EINVAL || !err[0]) {
+            printf("2^%d was let in\n", log);
+            failures++;
+        }
+    }
 }
 
 int main(int argc, char **argv)
@@ -150,31 +174,36 @@ int main(int argc, char **argv)
     int devices = 0;
     if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0)
         return 77;
-    static char *by_default[] = {NULL, (char *)"22", (char *)"24", (char *)"27"};
-    if (argc == 1) {
-        argc = 4;
-        argv = by_default;
-    }
-    const int most = atoi(argv[1]);
-    for (int curve = 0; curve < KRN_CURVES; curve++)
-        for (int log = 0; log <= most; log++)
-            compare((enum krn_curve_id)curve, log);
-    for (int curve = 0; curve < KRN_CURVES; curve++)
-        for (int i = 2; i < argc; i++) {
-            const int log = atoi(argv[i]);
+    static const int by_default[] = {22, 24, 27}, small[] = {11, 12};
+    std::vector<int> logs(by_default, by_default + 3);
+    if (small_sizes())
+        logs.assign(small, small + 2);
+    if (argc > 1)
+        logs.clear();
+    for (int i = 1; i < argc; i++)
+        logs.push_back(atoi(argv[i]));
+    for (int c = 0; c < KRN_CURVES; c++) {
+        const enum krn_curve_id curve = (enum krn_curve_id)c;
+        double start = krn_seconds();
+        for (int log = 0; log <= logs[0]; log++)
+            compare(curve, log);
+        printf("%s: every size to 2^%d, all kinds, all bytes; %.1f s\n", krn_curve(curve)->name, logs[0],
+               krn_seconds() - start);
+        for (size_t i = 1; i < logs.size(); i++) {
             size_t free_bytes = 0, total = 0;
+            start = krn_seconds();
             CHECK(cudaMemGetInfo(&free_bytes, &total));
-            if (((size_t)KRN_FR_BYTES << log) * 8 < free_bytes)
-                spot((enum krn_curve_id)curve, log);
-            else
-                printf("2^%d left out: %zu bytes of device memory are free\n", log, free_bytes);
+            if (((size_t)KRN_FR_BYTES << logs[i]) * 8 >= free_bytes) {
+                printf("2^%d left out: %zu bytes of device memory are free\n", logs[i], free_bytes);
+                continue;
+            }
+            at_a_point(curve, logs[i]);
+            printf("%s: 2^%d, inverse, forward, to coset, by a random point; %.1f s\n", krn_curve(curve)->name, logs[i],
+                   krn_seconds() - start);
         }
-    char err[KRN_ERR_TEXT] = "";
-    struct ntt_tables tables;
-    if (ntt_tables_init(&tables, KRN_BN254, 29, NULL, 0, err) != -EINVAL || !err[0]) {
-        printf("2^29 was let in\n");
-        failures++;
+        fflush(stdout);
     }
+    refusals();
     printf("ntt: %s\n", failures ? "failed" : "all sizes equal");
     return failures != 0;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernels/group.h"
+#include "kernels/msm.h"
 #include "kernels/parallel.h"
 #include "kernels/scalar.h"
 
@@ -76,6 +77,12 @@ void reference_msm(enum krn_curve_id curve, int g2, const void *points, const vo
     job.group->to_affine(out, &sum);
 }
 
+void reference_msm_fast(enum krn_curve_id curve, int g2, const void *points, const void *scalars, size_t n, void *out)
+{
+    memset(out, 0xee, reference_point_bytes(curve, g2));
+    krn_msm(curve, g2 ? 2 : 1, points, scalars, n, 0, out);
+}
+
 void reference_negate(enum krn_curve_id curve, int g2, void *point)
 {
     const struct group_ops *group = group_ops(curve, g2 ? 2 : 1);
@@ -87,6 +94,37 @@ void reference_negate(enum krn_curve_id curve, int g2, void *point)
 
 /* ---- transforms ---- */
 
+/* Work on a vector of scalars, by ranges. */
+struct vector_job {
+    void (*range)(const struct vector_job *job, size_t from, size_t to);
+    struct krn_scalar_field f;
+    struct krn_scalar *r;
+    const struct krn_scalar *a, *b;
+    struct krn_scalar k;
+    int log;
+    size_t n;
+};
+
+static void one_range(void *ctx, unsigned i, unsigned parts)
+{
+    const struct vector_job *job = ctx;
+    job->range(job, krn_part(job->n, i, parts), krn_part(job->n, i + 1, parts));
+}
+
+static void run_ranges(struct vector_job *job)
+{
+    krn_parallel(job->n < 4096 ? 1 : 0, one_range, job);
+}
+
+/* k^e for a plain whole number e. */
+static struct krn_scalar power(const struct krn_scalar_field *f, const struct krn_scalar *k, size_t e)
+{
+    const struct krn_scalar exponent = {{e}};
+    struct krn_scalar x;
+    krn_scalar_pow(f, &x, k, &exponent);
+    return x;
+}
+
 static size_t reversed(size_t i, int log)
 {
     size_t r = 0;
@@ -95,17 +133,42 @@ static size_t reversed(size_t i, int log)
     return r;
 }
 
-void reference_bit_reverse(int log, uint8_t *values)
+/* A pair is swapped where its lower index is. */
+static void bit_reverse_range(const struct vector_job *job, size_t from, size_t to)
 {
-    struct krn_scalar *v = (struct krn_scalar *)values;
-    for (size_t i = 0; i < (size_t)1 << log; i++) {
-        const size_t j = reversed(i, log);
+    for (size_t i = from; i < to; i++) {
+        const size_t j = reversed(i, job->log);
         if (i < j) {
-            const struct krn_scalar t = v[i];
-            v[i] = v[j];
-            v[j] = t;
+            const struct krn_scalar t = job->r[i];
+            job->r[i] = job->r[j];
+            job->r[j] = t;
         }
     }
+}
+
+void reference_bit_reverse(int log, uint8_t *values)
+{
+    struct vector_job job = {bit_reverse_range, .r = (struct krn_scalar *)values, .log = log, .n = (size_t)1 << log};
+    run_ranges(&job);
+}
+
+/* r[i] = k^i, or times that where a is given. */
+static void powers_range(const struct vector_job *job, size_t from, size_t to)
+{
+    struct krn_scalar x = power(&job->f, &job->k, from);
+    for (size_t i = from; i < to; i++) {
+        if (job->a)
+            krn_scalar_mul(&job->f, &job->r[i], &job->a[i], &x);
+        else
+            job->r[i] = x;
+        krn_scalar_mul(&job->f, &x, &x, &job->k);
+    }
+}
+
+static void scale_range(const struct vector_job *job, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++)
+        krn_scalar_mul(&job->f, &job->r[i], &job->r[i], &job->k);
 }
 
 struct ntt_job {
@@ -136,77 +199,100 @@ void reference_ntt(enum krn_curve_id curve, int log, int inverse, uint8_t *value
     krn_scalar_root(&f, &w, (uint32_t)log);
     if (inverse)
         krn_scalar_inv(&f, &w, &w);
-    powers[0] = f.one;
-    for (size_t i = 1; i < n / 2; i++)
-        krn_scalar_mul(&f, &powers[i], &powers[i - 1], &w);
+    struct vector_job job = {powers_range, f, .r = powers, .k = w, .n = n / 2};
+    run_ranges(&job);
     reference_bit_reverse(log, values);
-    struct ntt_job job = {&f, (struct krn_scalar *)values, powers, 1, n};
-    for (; job.half < n; job.half *= 2)
-        krn_parallel(n < 4096 ? 1 : 0, ntt_level, &job);
+    struct ntt_job levels = {&f, (struct krn_scalar *)values, powers, 1, n};
+    for (; levels.half < n; levels.half *= 2)
+        krn_parallel(n < 4096 ? 1 : 0, ntt_level, &levels);
     free(powers);
     if (!inverse)
         return;
-    struct krn_scalar scale;
-    krn_scalar_set_u64(&f, &scale, n);
-    krn_scalar_inv(&f, &scale, &scale);
-    for (size_t i = 0; i < n; i++)
-        krn_scalar_mul(&f, &job.v[i], &job.v[i], &scale);
+    struct vector_job scale = {scale_range, f, .r = (struct krn_scalar *)values, .n = n};
+    krn_scalar_set_u64(&f, &scale.k, n);
+    krn_scalar_inv(&f, &scale.k, &scale.k);
+    run_ranges(&scale);
+}
+
+/* The generator of the odd coset. */
+static struct krn_scalar coset_shift(const struct krn_scalar_field *f, int log)
+{
+    struct krn_scalar shift;
+    if ((uint32_t)log < f->two_adicity)
+        krn_scalar_root(f, &shift, (uint32_t)log + 1);
+    else
+        krn_scalar_set_u64(f, &shift, 25);
+    return shift;
 }
 
 void reference_coset(enum krn_curve_id curve, int log, uint8_t *values)
 {
     const struct krn_scalar_field f = krn_scalar_field(curve);
-    struct krn_scalar *v = (struct krn_scalar *)values, shift, power = f.one;
-    if ((uint32_t)log < f.two_adicity)
-        krn_scalar_root(&f, &shift, (uint32_t)log + 1);
-    else
-        krn_scalar_set_u64(&f, &shift, 25);
-    for (size_t i = 0; i < (size_t)1 << log; i++) {
-        krn_scalar_mul(&f, &v[i], &v[i], &power);
-        krn_scalar_mul(&f, &power, &power, &shift);
-    }
+    struct krn_scalar *v = (struct krn_scalar *)values;
+    struct vector_job job = {powers_range, f, .r = v, .a = v, .k = coset_shift(&f, log), .n = (size_t)1 << log};
+    run_ranges(&job);
+}
+
+static void mul_range(const struct vector_job *job, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++)
+        krn_scalar_mul(&job->f, &job->r[i], &job->a[i], &job->b[i]);
+}
+
+static void sub_range(const struct vector_job *job, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++)
+        krn_scalar_sub(&job->f, &job->r[i], &job->a[i], &job->b[i]);
+}
+
+static void plain_range(const struct vector_job *job, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++)
+        krn_scalar_from_mont(&job->f, &job->r[i], &job->r[i]);
+}
+
+static void elementwise(void (*range)(const struct vector_job *, size_t, size_t), enum krn_curve_id curve, uint8_t *r,
+                        const uint8_t *a, const uint8_t *b, size_t n)
+{
+    struct vector_job job = {range, krn_scalar_field(curve), (struct krn_scalar *)r, (const struct krn_scalar *)a,
+                             (const struct krn_scalar *)b, .n = n};
+    run_ranges(&job);
 }
 
 void reference_mul(enum krn_curve_id curve, uint8_t *r, const uint8_t *a, const uint8_t *b, size_t n)
 {
-    const struct krn_scalar_field f = krn_scalar_field(curve);
-    for (size_t i = 0; i < n; i++)
-        krn_scalar_mul(&f, (struct krn_scalar *)r + i, (const struct krn_scalar *)a + i,
-                       (const struct krn_scalar *)b + i);
+    elementwise(mul_range, curve, r, a, b, n);
 }
 
 void reference_sub(enum krn_curve_id curve, uint8_t *r, const uint8_t *a, const uint8_t *b, size_t n)
 {
-    const struct krn_scalar_field f = krn_scalar_field(curve);
-    for (size_t i = 0; i < n; i++)
-        krn_scalar_sub(&f, (struct krn_scalar *)r + i, (const struct krn_scalar *)a + i,
-                       (const struct krn_scalar *)b + i);
+    elementwise(sub_range, curve, r, a, b, n);
 }
 
 void reference_plain(enum krn_curve_id curve, uint8_t *r, size_t n)
 {
-    const struct krn_scalar_field f = krn_scalar_field(curve);
-    for (size_t i = 0; i < n; i++)
-        krn_scalar_from_mont(&f, (struct krn_scalar *)r + i, (const struct krn_scalar *)r + i);
+    elementwise(plain_range, curve, r, NULL, NULL, n);
 }
 
+/* ---- values of polynomials ---- */
+
 struct evaluation {
-    const struct krn_scalar_field *f;
-    const struct krn_scalar *v, *squares;   /* squares[b] = w^(j 2^b) */
+    struct krn_scalar_field f;
+    const struct krn_scalar *v, *squares;   /* squares[b] = z^(2^b) */
     int log;
     struct krn_scalar part[KRN_MAX_THREADS];
 };
 
-/* c(x) over a run of places: neighbours differ in the topmost bits of the exponent, so that pairs, then pairs of
- * pairs, are joined by powers of x: a tree with one multiplication a place. */
+/* c(z) over a run of places: neighbours differ in the topmost bits of the exponent, so that pairs, then pairs of
+ * pairs, are joined by powers of z: a tree with one multiplication a place. */
 static struct krn_scalar evaluate_run(const struct evaluation *e, size_t at, int levels)
 {
     if (levels == 0)
         return e->v[at];
     struct krn_scalar low = evaluate_run(e, at, levels - 1);
     struct krn_scalar high = evaluate_run(e, at + ((size_t)1 << (levels - 1)), levels - 1);
-    krn_scalar_mul(e->f, &high, &high, &e->squares[e->log - levels]);
-    krn_scalar_add(e->f, &low, &low, &high);
+    krn_scalar_mul(&e->f, &high, &high, &e->squares[e->log - levels]);
+    krn_scalar_add(&e->f, &low, &low, &high);
     return low;
 }
 
@@ -219,15 +305,14 @@ static void evaluate_part(void *ctx, unsigned i, unsigned n)
     e->part[i] = evaluate_run(e, (size_t)i << (e->log - split), e->log - split);
 }
 
-void reference_evaluate(enum krn_curve_id curve, int log, const uint8_t *coefficients, size_t j, uint8_t out[32])
+void reference_evaluate(enum krn_curve_id curve, int log, const uint8_t *coefficients, const uint8_t z[32],
+                        uint8_t out[32])
 {
-    const struct krn_scalar_field f = krn_scalar_field(curve);
-    struct krn_scalar squares[32], w, exponent = {{j}};
-    krn_scalar_root(&f, &w, (uint32_t)log);
-    krn_scalar_pow(&f, &squares[0], &w, &exponent);
+    struct krn_scalar squares[32];
+    struct evaluation e = {krn_scalar_field(curve), (const struct krn_scalar *)coefficients, squares, log, {{{0}}}};
+    memcpy(&squares[0], z, 32);
     for (int b = 1; b < log; b++)
-        krn_scalar_mul(&f, &squares[b], &squares[b - 1], &squares[b - 1]);
-    struct evaluation e = {.f = &f, .v = (const struct krn_scalar *)coefficients, .squares = squares, .log = log};
+        krn_scalar_mul(&e.f, &squares[b], &squares[b - 1], &squares[b - 1]);
     unsigned threads = 1;
     int split = 0;
     while (2 * threads <= krn_cpus() && split < log) {
@@ -239,9 +324,72 @@ void reference_evaluate(enum krn_curve_id curve, int log, const uint8_t *coeffic
     for (int level = log - split + 1; level <= log; level++) {
         threads /= 2;
         for (unsigned i = 0; i < threads; i++) {
-            krn_scalar_mul(&f, &e.part[2 * i + 1], &e.part[2 * i + 1], &squares[log - level]);
-            krn_scalar_add(&f, &e.part[i], &e.part[2 * i], &e.part[2 * i + 1]);
+            krn_scalar_mul(&e.f, &e.part[2 * i + 1], &e.part[2 * i + 1], &squares[log - level]);
+            krn_scalar_add(&e.f, &e.part[i], &e.part[2 * i], &e.part[2 * i + 1]);
         }
     }
     memcpy(out, &e.part[0], 32);
+}
+
+struct interpolation {
+    struct krn_scalar_field f;
+    const struct krn_scalar *v;
+    struct krn_scalar x, w;
+    size_t n;
+    struct krn_scalar part[KRN_MAX_THREADS];
+};
+
+/* Sums of v_i w^i / (x - w^i), 256 inversions at a time by Montgomery's trick. */
+static void interpolate_part(void *ctx, unsigned part, unsigned parts)
+{
+    enum { RUN = 256 };
+    struct interpolation *e = ctx;
+    const struct krn_scalar_field *f = &e->f;
+    const size_t from = krn_part(e->n, part, parts), to = krn_part(e->n, part + 1, parts);
+    struct krn_scalar sum = {{0}}, w = power(f, &e->w, from), term[RUN], difference[RUN], before[RUN];
+    for (size_t at = from; at < to; at += RUN) {
+        const size_t count = to - at < RUN ? to - at : RUN;
+        struct krn_scalar product = f->one, t;
+        for (size_t i = 0; i < count; i++) {
+            krn_scalar_mul(f, &term[i], &e->v[at + i], &w);
+            krn_scalar_sub(f, &difference[i], &e->x, &w);
+            before[i] = product;
+            krn_scalar_mul(f, &product, &product, &difference[i]);
+            krn_scalar_mul(f, &w, &w, &e->w);
+        }
+        krn_scalar_inv(f, &product, &product);
+        for (size_t i = count; i-- > 0;) {
+            krn_scalar_mul(f, &t, &product, &before[i]);
+            krn_scalar_mul(f, &t, &t, &term[i]);
+            krn_scalar_add(f, &sum, &sum, &t);
+            krn_scalar_mul(f, &product, &product, &difference[i]);
+        }
+    }
+    e->part[part] = sum;
+}
+
+void reference_interpolate(enum krn_curve_id curve, int log, const uint8_t *values, int on_coset, const uint8_t z[32],
+                           uint8_t out[32])
+{
+    struct interpolation e = {.f = krn_scalar_field(curve), .v = (const struct krn_scalar *)values,
+                              .n = (size_t)1 << log};
+    struct krn_scalar factor, n, sum = {{0}};
+    memcpy(&e.x, z, 32);
+    if (on_coset) {
+        struct krn_scalar shift = coset_shift(&e.f, log);
+        krn_scalar_inv(&e.f, &shift, &shift);
+        krn_scalar_mul(&e.f, &e.x, &e.x, &shift);
+    }
+    krn_scalar_root(&e.f, &e.w, (uint32_t)log);
+    const unsigned threads = e.n < 4096 ? 1 : krn_cpus();
+    krn_parallel(threads, interpolate_part, &e);
+    for (unsigned i = 0; i < threads; i++)
+        krn_scalar_add(&e.f, &sum, &sum, &e.part[i]);
+    factor = power(&e.f, &e.x, e.n);
+    krn_scalar_sub(&e.f, &factor, &factor, &e.f.one);
+    krn_scalar_set_u64(&e.f, &n, e.n);
+    krn_scalar_inv(&e.f, &n, &n);
+    krn_scalar_mul(&e.f, &factor, &factor, &n);
+    krn_scalar_mul(&e.f, &sum, &sum, &factor);
+    memcpy(out, &sum, 32);
 }

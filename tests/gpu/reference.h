@@ -18,6 +18,9 @@ size_t reference_point_bytes(enum krn_curve_id curve, int g2);
 /* out = sum of s_i P_i one by one, affine, Montgomery; all on the host. */
 void reference_msm(enum krn_curve_id curve, int g2, const void *points, const void *scalars, size_t n, void *out);
 
+/* The same by the CPU back end's sums (kernels/msm.h), on all processors. */
+void reference_msm_fast(enum krn_curve_id curve, int g2, const void *points, const void *scalars, size_t n, void *out);
+
 /* Negates an affine point in place. */
 void reference_negate(enum krn_curve_id curve, int g2, void *point);
 
@@ -38,7 +41,13 @@ void reference_sub(enum krn_curve_id curve, uint8_t *r, const uint8_t *a, const 
 /* Out of Montgomery form. */
 void reference_plain(enum krn_curve_id curve, uint8_t *r, size_t n);
 
-/* The value at w^j of the polynomial whose 2^log coefficients lie in bit-reversed order. */
-void reference_evaluate(enum krn_curve_id curve, int log, const uint8_t *coefficients, size_t j, uint8_t out[32]);
+/* c(z) of the polynomial c whose 2^log coefficients lie in bit-reversed order; z Montgomery. */
+void reference_evaluate(enum krn_curve_id curve, int log, const uint8_t *coefficients, const uint8_t z[32],
+                        uint8_t out[32]);
+
+/* The same of the one of degree below 2^log that has these values on the domain, or on its odd coset, in natural order:
+ * (x^n - 1) / n * sum of v_i w^i / (x - w^i) with x = z, or z over the coset's generator. z is neither of them. */
+void reference_interpolate(enum krn_curve_id curve, int log, const uint8_t *values, int on_coset, const uint8_t z[32],
+                           uint8_t out[32]);
 
 #endif
