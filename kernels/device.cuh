@@ -32,6 +32,8 @@ DEVICE_FIELD(bn254_fr)
 DEVICE_FIELD(bn254_fq)
 DEVICE_FIELD(bls381_fr)
 DEVICE_FIELD(bls381_fq)
+DEVICE_FN void f_div_pow2(bn254_fr *r, const bn254_fr *a, int k) { bn254_fr_div_pow2(r, a, k); }
+DEVICE_FN void f_div_pow2(bls381_fr *r, const bls381_fr *a, int k) { bls381_fr_div_pow2(r, a, k); }
 DEVICE_FN void f_set_u64(bn254_fr *r, uint64_t x) { bn254_fr_set_u64(r, x); }
 DEVICE_FN void f_set_u64(bls381_fr *r, uint64_t x) { bls381_fr_set_u64(r, x); }
 

@@ -19,6 +19,7 @@
  *   G_affine_neg(r, a) G_neg(r, a)
  *   G_dbl(r, a) G_add(r, a, b)           XYZZ
  *   G_madd(r, a, b)                      XYZZ + affine
+ *   G_add_affine(r, a, b)                affine + affine, to XYZZ
  *   G_eq(a, b)                           the same point, whatever its ZZ
  *   G_mul(r, a, k, k_limbs)              k a, k plain, least limb first
  *   G_mul_sparse(r, a, k)                the same for one word with few bits set

@@ -89,7 +89,7 @@ KRN_FN_LARGE int P(affine_on_curve)(const P(affine) *a)
     return FN(eq)(&left, &right) | P(affine_is_inf)(a);
 }
 
-/* dbl-2008-s-1: 6M + 3S. Infinity doubles to itself because zz = 0. */
+/* dbl-2008-s-1: 6M + 3S, two of the products in one reduction. Infinity doubles to itself because zz = 0. */
 KRN_FN_LARGE void P(dbl)(P(xyzz) *r, const P(xyzz) *a)
 {
     F u, v, w, s, m;
@@ -100,25 +100,22 @@ KRN_FN_LARGE void P(dbl)(P(xyzz) *r, const P(xyzz) *a)
     FN(sqr)(&m, &a->x);
     FN(dbl)(&u, &m);
     FN(add)(&m, &u, &m);            /* M = 3 X1^2 */
-    FN(mul)(&u, &w, &a->y);
     FN(mul)(&r->zz, &v, &a->zz);    /* ZZ3 = V ZZ1 */
     FN(mul)(&r->zzz, &w, &a->zzz);  /* ZZZ3 = W ZZZ1 */
     FN(sqr)(&r->x, &m);
     FN(sub)(&r->x, &r->x, &s);
     FN(sub)(&r->x, &r->x, &s);      /* X3 = M^2 - 2 S */
     FN(sub)(&s, &s, &r->x);
-    FN(mul)(&s, &m, &s);
-    FN(sub)(&r->y, &s, &u);         /* Y3 = M (S - X3) - W Y1 */
+    FN(mul_sub)(&r->y, &m, &s, &w, &a->y);  /* Y3 = M (S - X3) - W Y1 */
 }
 
 /* The end that madd-2008-s and add-2008-s share: r from P, R, X1 = U1, Y1 = S1 and the products of both ZZ, ZZZ. */
 KRN_FN void P(add_tail)(P(xyzz) *r, const F *p, const F *rr, const F *u1, const F *s1, const F *zz, const F *zzz)
 {
-    F pp, ppp, q, t;
+    F pp, ppp, q;
     FN(sqr)(&pp, p);                /* PP = P^2 */
     FN(mul)(&ppp, p, &pp);          /* PPP = P PP */
     FN(mul)(&q, u1, &pp);           /* Q = X1 PP */
-    FN(mul)(&t, s1, &ppp);
     FN(mul)(&r->zz, zz, &pp);
     FN(mul)(&r->zzz, zzz, &ppp);
     FN(sqr)(&r->x, rr);
@@ -126,11 +123,43 @@ KRN_FN void P(add_tail)(P(xyzz) *r, const F *p, const F *rr, const F *u1, const 
     FN(sub)(&r->x, &r->x, &q);
     FN(sub)(&r->x, &r->x, &q);      /* X3 = R^2 - PPP - 2 Q */
     FN(sub)(&q, &q, &r->x);
-    FN(mul)(&q, rr, &q);
-    FN(sub)(&r->y, &q, &t);         /* Y3 = R (Q - X3) - Y1 PPP */
+    FN(mul_sub)(&r->y, rr, &q, s1, &ppp);   /* Y3 = R (Q - X3) - Y1 PPP */
 }
 
-/* madd-2008-s: 8M + 2S. */
+/* mmadd-2008-s: 4M + 2S. */
+KRN_FN_LARGE void P(add_affine)(P(xyzz) *r, const P(affine) *a, const P(affine) *b)
+{
+    F p, rr, q;
+    if (P(affine_is_inf)(a)) {
+        P(from_affine)(r, b);
+        return;
+    }
+    if (P(affine_is_inf)(b)) {
+        P(from_affine)(r, a);
+        return;
+    }
+    FN(sub)(&p, &b->x, &a->x);      /* P = X2 - X1 */
+    FN(sub)(&rr, &b->y, &a->y);     /* R = Y2 - Y1 */
+    if (FN(is_zero)(&p)) {
+        P(from_affine)(r, a);
+        if (FN(is_zero)(&rr))
+            P(dbl)(r, r);
+        else
+            P(set_inf)(r);
+        return;
+    }
+    FN(sqr)(&r->zz, &p);            /* ZZ3 = PP = P^2 */
+    FN(mul)(&r->zzz, &p, &r->zz);   /* ZZZ3 = PPP = P PP */
+    FN(mul)(&q, &a->x, &r->zz);     /* Q = X1 PP */
+    FN(sqr)(&r->x, &rr);
+    FN(sub)(&r->x, &r->x, &r->zzz);
+    FN(sub)(&r->x, &r->x, &q);
+    FN(sub)(&r->x, &r->x, &q);      /* X3 = R^2 - PPP - 2 Q */
+    FN(sub)(&q, &q, &r->x);
+    FN(mul_sub)(&r->y, &rr, &q, &a->y, &r->zzz);    /* Y3 = R (Q - X3) - Y1 PPP */
+}
+
+/* madd-2008-s: 8M + 2S, the last two products in one reduction. */
 KRN_FN_LARGE void P(madd)(P(xyzz) *r, const P(xyzz) *a, const P(affine) *b)
 {
     F p, rr;
@@ -154,7 +183,7 @@ KRN_FN_LARGE void P(madd)(P(xyzz) *r, const P(xyzz) *a, const P(affine) *b)
         P(set_inf)(r);
 }
 
-/* add-2008-s: 12M + 2S. */
+/* add-2008-s: 12M + 2S, likewise. */
 KRN_FN_LARGE void P(add)(P(xyzz) *r, const P(xyzz) *a, const P(xyzz) *b)
 {
     F p, rr, u1, s1, zz, zzz;

@@ -12,6 +12,8 @@
  *   F_add F_sub F_mul (r, a, b)   F_dbl F_neg F_sqr (r, a)
  *   F_to_mont F_from_mont (r, a)  between plain (any value below p) and Montgomery form. A plain value times a
  *                                 Montgomery one by F_mul is plain.
+ *   F_mul_sub(r, a, b, c, d)      a b - c d with one reduction; base fields only: two spare bits
+ *   F_div_pow2(r, a, k)           a / 2^k, k <= 32: an eighth of a multiplication
  *   F_mul_fq2(r0, r1, a0, a1, b0, b1)     (a0 + a1 u)(b0 + b1 u) with u^2 = -1; base fields only
  *   F_is_zero(a) F_eq(a, b)       0 or 1
  *   F_is_reduced(a)               1 where the limbs are below p: asked of bytes from elsewhere before any use

@@ -88,6 +88,20 @@ FIELD_MUL_FN void FN(sqr)(F *r, const F *a)
     limbs_mont_sqr(r->l, a->l, p.l, FIELD_NP0, FIELD_LIMBS);
 }
 
+FIELD_MUL_FN void FN(mul_sub)(F *r, const F *a, const F *b, const F *c, const F *d)
+{
+    KRN_LOCAL_CONST F p = {{FIELD_P}};
+    F minus_c;
+    limbs_sub(minus_c.l, p.l, c->l, FIELD_LIMBS);
+    limbs_mont_dot2(r->l, a->l, b->l, d->l, minus_c.l, p.l, FIELD_NP0, FIELD_LIMBS);
+}
+
+KRN_FN void FN(div_pow2)(F *r, const F *a, int k)
+{
+    KRN_LOCAL_CONST F p = {{FIELD_P}};
+    limbs_div_pow2(r->l, a->l, k, p.l, FIELD_NP0, FIELD_LIMBS);
+}
+
 /* The product in F[u] / (u^2 + 1); only for primes of two spare bits. */
 FIELD_MUL_FN void FN(mul_fq2)(F *r0, F *r1, const F *a0, const F *a1, const F *b0, const F *b1)
 {

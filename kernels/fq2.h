@@ -2,8 +2,8 @@
  * kernels/fq2.h: the quadratic extensions bn254_fq2 and bls381_fq2 over which G2 lies: struct { Fq c0, c1; },
  * c0 + c1 u with u^2 = -1 on both curves. In memory c0 comes first, as in iden3's files.
  *
- * Functions as in kernels/field.h (F_zero F_one F_add F_sub F_dbl F_neg F_mul F_sqr F_is_zero F_eq F_is_reduced
- * F_to_mont F_from_mont F_inv F_batch_inv), and
+ * Functions as in kernels/field.h (F_zero F_one F_add F_sub F_dbl F_neg F_mul F_sqr F_mul_sub F_is_zero F_eq
+ * F_is_reduced F_to_mont F_from_mont F_inv F_batch_inv), and
  *
  *   F_conj(r, a)          c0 - c1 u, which is a^q
  *   F_mul_base(r, a, k)   times an element of Fq

@@ -90,6 +90,15 @@ KRN_FN_LARGE void FN(sqr)(F *r, const F *a)
     BN(dbl)(&r->c1, &m);
 }
 
+/* a b - c d */
+KRN_FN void FN(mul_sub)(F *r, const F *a, const F *b, const F *c, const F *d)
+{
+    F t;
+    FN(mul)(&t, c, d);
+    FN(mul)(r, a, b);
+    FN(sub)(r, r, &t);
+}
+
 KRN_FN void FN(mul_base)(F *r, const F *a, const B *k)
 {
     const B kept = *k;

@@ -192,6 +192,20 @@ KRN_FN void limbs_mont_dot2(uint64_t *r, const uint64_t *a, const uint64_t *b, c
     limbs_reduce_once(r, t, p, n);
 }
 
+/* r = a / 2^k mod p, k < 64: what a Montgomery reduction does, for k bits. */
+KRN_FN void limbs_div_pow2(uint64_t *r, const uint64_t *a, int k, const uint64_t *p, uint64_t np0, const int n)
+{
+    const uint64_t m = a[0] * np0 & (((uint64_t)1 << k) - 1);
+    uint64_t t[LIMBS_MAX + 1], high = 0;
+    KRN_UNROLL
+    for (int i = 0; i < n; i++)
+        t[i] = limbs_mac(p[i], m, a[i], &high);
+    t[n] = high;
+    KRN_UNROLL
+    for (int i = 0; i < n; i++)
+        r[i] = t[i] >> k | t[i + 1] << 1 << (63 - k);
+}
+
 /* r0 + r1 u = (a0 + a1 u)(b0 + b1 u) with u^2 = -1, for p of two spare bits. As many rows as three multiplications of
  * Karatsuba's take, and none of their additions. */
 KRN_FN void limbs_mont_mul_fq2(uint64_t *r0, uint64_t *r1, const uint64_t *a0, const uint64_t *a1, const uint64_t *b0,

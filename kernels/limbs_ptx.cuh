@@ -7,7 +7,7 @@
  * go into separate rows, merged once at the end (Emmart, "Faster modular exponentiation using double precision
  * floating point arithmetic on the GPU", ARITH 2018, section III describes the layout for integers as well).
  *
- * Cost in wide multiplications, n 32-bit words: mul 2 n^2 + n, sqr n(n+1)/2 + n^2 + n.
+ * Cost in wide multiplications, n 32-bit words: mul 2 n^2 + n, sqr n(n+1)/2 + n^2 + n, dot2 3 n^2 + n.
  *
  * The statements are volatile because the carry flag is not an operand that the compiler sees: their order is all
  * that links them.
@@ -234,6 +234,43 @@ PTX_FN void ptx_mont_mul(uint32_t *r, const uint32_t *a, const uint32_t *b, cons
     ptx_reduce_once(r, t, p, n);
 }
 
+/* A row of a second product on top of one; the sum of both and its reduction stay below 3 p 2^32. */
+PTX_FN void ptx_row_more(uint32_t *even, uint32_t *odd, const uint32_t *a, uint32_t b, const int n)
+{
+    ptx_row(odd, a + 1, b, n);
+    ptx_row(even, a, b, n);
+    odd[n - 1] = ptx_addc(odd[n - 1], 0);
+}
+
+PTX_FN void ptx_dot2_row(uint32_t *even, uint32_t *odd, const uint32_t *a, uint32_t b, const uint32_t *c, uint32_t d,
+                         const uint32_t *p, uint32_t np0, const int n)
+{
+    even[0] = ptx_add_cc(even[0], odd[1]);
+    ptx_row_shift(odd, a + 1, b, n);
+    ptx_row(even, a, b, n);
+    odd[n - 1] = ptx_addc(odd[n - 1], 0);
+    ptx_row_more(even, odd, c, d, n);
+    ptx_redc_row(even, odd, p, np0, n);
+}
+
+PTX_FN void ptx_mont_dot2(uint32_t *r, const uint32_t *a, const uint32_t *b, const uint32_t *c, const uint32_t *d,
+                          const uint32_t *p, uint32_t np0, const int n)
+{
+    uint32_t even[PTX_MAX], odd[PTX_MAX], t[PTX_MAX];
+    ptx_row_first(even, a, b[0], n);
+    ptx_row_first(odd, a + 1, b[0], n);
+    ptx_row_more(even, odd, c, d[0], n);
+    ptx_redc_row(even, odd, p, np0, n);
+    ptx_dot2_row(odd, even, a, b[1], c, d[1], p, np0, n);
+#pragma unroll
+    for (int i = 2; i < n; i += 2) {
+        ptx_dot2_row(even, odd, a, b[i], c, d[i], p, np0, n);
+        ptx_dot2_row(odd, even, a, b[i + 1], c, d[i + 1], p, np0, n);
+    }
+    ptx_merge(t, odd, even, n);
+    ptx_reduce_once(r, t, p, n);
+}
+
 /* w[0..2n) = a * b as whole numbers. Rows of b alternate between the two accumulators. */
 PTX_FN void ptx_wide_mul(uint32_t *w, const uint32_t *a, const uint32_t *b, const int n)
 {
@@ -367,6 +404,42 @@ PTX_FN void limbs_mont_sqr(uint64_t *r, const uint64_t *a, const uint64_t *p, ui
     ptx_wide_sqr(w, x, 2 * n);
     ptx_wide_redc(x, w, q, (uint32_t)np0, 2 * n);
     ptx_join(r, x, n);
+}
+
+PTX_FN void limbs_mont_dot2(uint64_t *r, const uint64_t *a, const uint64_t *b, const uint64_t *c, const uint64_t *d,
+                            const uint64_t *p, uint64_t np0, const int n)
+{
+    uint32_t x[PTX_MAX], y[PTX_MAX], s[PTX_MAX], t[PTX_MAX], q[PTX_MAX];
+    ptx_split(x, a, n);
+    ptx_split(y, b, n);
+    ptx_split(s, c, n);
+    ptx_split(t, d, n);
+    ptx_split(q, p, n);
+    ptx_mont_dot2(x, x, y, s, t, q, (uint32_t)np0, 2 * n);
+    ptx_join(r, x, n);
+}
+
+/* k <= 32: one row of a reduction. */
+PTX_FN void limbs_div_pow2(uint64_t *r, const uint64_t *a, int k, const uint64_t *p, uint64_t np0, const int limbs)
+{
+    const int n = 2 * limbs;
+    uint32_t even[PTX_MAX], odd[PTX_MAX], q[PTX_MAX], w[PTX_MAX + 1];
+    ptx_split(even, a, limbs);
+    ptx_split(q, p, limbs);
+    const uint32_t m = even[0] * (uint32_t)np0 & (uint32_t)((1ull << k) - 1);
+    ptx_row_first(odd, q + 1, m, n);
+    ptx_row(even, q, m, n);
+    odd[n - 1] = ptx_addc(odd[n - 1], 0);
+    w[0] = even[0];
+    w[1] = ptx_add_cc(even[1], odd[0]);
+#pragma unroll
+    for (int i = 2; i < n; i++)
+        w[i] = ptx_addc_cc(even[i], odd[i - 1]);
+    w[n] = ptx_addc(odd[n - 1], 0);
+#pragma unroll
+    for (int i = 0; i < n; i++)
+        w[i] = __funnelshift_rc(w[i], w[i + 1], k);
+    ptx_join(r, w, limbs);
 }
 
 /* (a0 + a1 u)(b0 + b1 u), u^2 = -1, for p of two spare bits: Karatsuba on whole products and two reductions, where

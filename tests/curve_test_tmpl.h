@@ -108,6 +108,8 @@ static void P(check_add)(struct vectors *v)
     s = x;
     P(madd)(&s, &s, &b);
     P(expect)(v, &s, &want, "madd");
+    P(add_affine)(&s, &a, &b);
+    P(expect)(v, &s, &want, "add_affine");
     if (same) {
         s = x;
         P(dbl)(&s, &s);

@@ -105,6 +105,22 @@ static void FN(check_binary)(struct vectors *v)
     FN(add)(&sum, &a, &a);
     FN(dbl)(&twice, &a);
     vectors_check(v, FN(eq)(&sum, &twice), NAME, "dbl");
+
+    /* Halved k times and doubled k times. */
+    for (int k = 0; k <= 32; k += 8) {
+        FN(div_pow2)(&sum, &a, k);
+        vectors_check(v, FN(is_reduced)(&sum), NAME, "div_pow2 is reduced");
+        for (int i = 0; i < k; i++)
+            FN(dbl)(&sum, &sum);
+        vectors_check(v, FN(eq)(&sum, &a), NAME, "div_pow2");
+    }
+    if (FN(modulus)().l[FN(limbs) - 1] >> 62)
+        return;                         /* one spare bit */
+    FN(mul)(&twice, &b, &b);
+    FN(mul)(&sum, &a, &b);
+    FN(sub)(&sum, &sum, &twice);
+    FN(mul_sub)(&a, &a, &b, &b, &b);    /* over an operand */
+    vectors_check(v, FN(eq)(&a, &sum), NAME, "mul_sub");
 }
 
 static void FN(check_pow)(struct vectors *v)

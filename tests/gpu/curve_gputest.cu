@@ -22,6 +22,10 @@ enum { POINTS = 40 };
         typedef G##_xyzz xyzz; \
         static __device__ __noinline__ void add(xyzz *r, const xyzz *a, const xyzz *b) { G##_add(r, a, b); } \
         static __device__ __noinline__ void madd(xyzz *r, const xyzz *a, const affine *b) { G##_madd(r, a, b); } \
+        static __device__ __noinline__ void add_affine(xyzz *r, const affine *a, const affine *b) \
+        { \
+            G##_add_affine(r, a, b); \
+        } \
         static __device__ __noinline__ void dbl(xyzz *r, const xyzz *a) { G##_dbl(r, a); } \
         static __device__ __noinline__ void to_affine(affine *r, const xyzz *a) { G##_to_affine(r, a); } \
         static __device__ void from_affine(xyzz *r, const affine *a) { G##_from_affine(r, a); } \
@@ -31,7 +35,7 @@ TAG(bn254_g2)
 TAG(bls381_g1)
 TAG(bls381_g2)
 
-/* out[i][j] = 3 P_i + 2 P_j, by madd, dbl and add. */
+/* out[i][j] = 3 P_i + 2 P_j, by add_affine, madd, dbl and add. */
 template <class T>
 __global__ void kernel(const typename T::affine *p, typename T::affine *out)
 {
@@ -39,8 +43,7 @@ __global__ void kernel(const typename T::affine *p, typename T::affine *out)
     if (i >= POINTS)
         return;
     typename T::xyzz a, b;
-    T::from_affine(&a, &p[i]);
-    T::madd(&a, &a, &p[j]);         /* P_i + P_j, ZZ = 1 on the left */
+    T::add_affine(&a, &p[i], &p[j]);
     T::from_affine(&b, &p[i]);
     T::dbl(&b, &b);
     T::madd(&b, &b, &p[j]);         /* 2 P_i + P_j */

@@ -1,6 +1,7 @@
 /*
  * tests/gpu/field_gputest.cu: field arithmetic on the device against the C twin on the host: the four prime fields and
- * both quadratic extensions, more than 10^7 operations, every pair of edge values among the operands.
+ * both quadratic extensions, more than 10^7 operations (10^5 where PINWHEEL_GPU_SMALL is set), every pair of edge
+ * values among the operands.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -8,16 +9,49 @@
 
 #include "kernels/device.cuh"
 #include "kernels/fq2.h"
+#include "tests/gpu/generate.cuh"
 
 DEVICE_FIELD(bn254_fq2)
 DEVICE_FIELD(bls381_fq2)
 
-enum { OPERANDS = 1 << 18, INVERSES = 1 << 14 };
-enum operation { ADD, SUB, MUL, SQR, NEG, FROM_MONT, INV, OPERATIONS };
-static const char *const names[OPERATIONS] = {"add", "sub", "mul", "sqr", "neg", "from_mont", "inv"};
+enum operation { ADD, SUB, MUL, SQR, NEG, FROM_MONT, MUL_SUB, DIV_POW2, INV, OPERATIONS };
+static const char *const names[OPERATIONS] = {"add", "sub", "mul", "sqr", "neg", "from_mont", "mul_sub", "div_pow2",
+                                              "inv"};
+
+static size_t operands_of(int op)
+{
+    return small_sizes() ? (op == INV ? 256 : 4096) : (op == INV ? 1 << 14 : 1 << 18);
+}
+
+/* What not every field has: mul_sub asks for two spare bits, div_pow2 for a prime field. */
+template <class F> static constexpr bool has(int) { return true; }
+template <> constexpr bool has<bls381_fr>(int op) { return op != MUL_SUB; }
+template <> constexpr bool has<bn254_fq2>(int op) { return op != DIV_POW2; }
+template <> constexpr bool has<bls381_fq2>(int op) { return op != DIV_POW2; }
+
+DEVICE_FN void f_div_pow2(bn254_fq *r, const bn254_fq *a, int k) { bn254_fq_div_pow2(r, a, k); }
+DEVICE_FN void f_div_pow2(bls381_fq *r, const bls381_fq *a, int k) { bls381_fq_div_pow2(r, a, k); }
+
+#define MUL_SUB_OF(F) \
+    DEVICE_FN void f_mul_sub(F *r, const F *a, const F *b, const F *c, const F *d) { F##_mul_sub(r, a, b, c, d); }
+MUL_SUB_OF(bn254_fr)
+MUL_SUB_OF(bn254_fq)
+MUL_SUB_OF(bls381_fq)
+MUL_SUB_OF(bn254_fq2)
+MUL_SUB_OF(bls381_fq2)
 
 template <class F> static __host__ __device__ void apply(int op, F *r, const F *a, const F *b)
 {
+    if constexpr (has<F>(MUL_SUB)) {
+        F c;
+        f_add(&c, a, b);
+        if (op == MUL_SUB)
+            f_mul_sub(r, a, b, &c, b);
+    }
+    if constexpr (has<F>(DIV_POW2)) {
+        if (op == DIV_POW2)
+            f_div_pow2(r, a, (int)(b->l[0] % 33));
+    }
     switch (op) {
     case ADD: f_add(r, a, b); break;
     case SUB: f_sub(r, a, b); break;
@@ -101,9 +135,9 @@ template <class F, class P> static void operands(const P &p, std::vector<F> *a, 
 {
     const int parts = sizeof(F) / sizeof(P);
     const std::vector<P> e = edges(p);
-    a->resize(OPERANDS);
-    b->resize(OPERANDS);
-    for (size_t i = 0; i < OPERANDS; i++)
+    a->resize(operands_of(ADD));
+    b->resize(operands_of(ADD));
+    for (size_t i = 0; i < a->size(); i++)
         for (int k = 0; k < parts; k++) {
             const bool edge = i < e.size() * e.size();
             ((P *)&(*a)[i])[k] = edge ? e[(i + k) % e.size()] : random_below(p);
@@ -113,15 +147,17 @@ template <class F, class P> static void operands(const P &p, std::vector<F> *a, 
 
 template <class F, class P> static int test(const char *field, const P &p)
 {
-    std::vector<F> a, b, got(OPERANDS);
+    std::vector<F> a, b, got(operands_of(ADD));
     F *device_a, *device_b;
     int failures = 0;
     operands(p, &a, &b);
-    const size_t size = sizeof(F) * OPERANDS;
+    const size_t size = sizeof(F) * a.size();
     if (cudaMalloc(&device_a, size) || cudaMalloc(&device_b, size))
         return 1;
     for (int op = 0; op < OPERATIONS; op++) {
-        const int n = op == INV ? (int)INVERSES : (int)OPERANDS;
+        const int n = (int)operands_of(op);
+        if (!has<F>(op))
+            continue;
         cudaMemcpy(device_a, a.data(), size, cudaMemcpyHostToDevice);
         cudaMemcpy(device_b, b.data(), size, cudaMemcpyHostToDevice);
         kernel<F><<<(n + 127) / 128, 128>>>(op, device_a, device_b, n);
@@ -152,7 +188,7 @@ int main(void)
         return 77;
     int failures = 0;
     printf("seed %llx\n", (unsigned long long)state);
-    for (int round = 0; round < 2; round++) {
+    for (int round = 0; round < (small_sizes() ? 1 : 2); round++) {
         failures += test<bn254_fr>("bn254_fr", bn254_fr_modulus());
         failures += test<bn254_fq>("bn254_fq", bn254_fq_modulus());
         failures += test<bls381_fr>("bls381_fr", bls381_fr_modulus());
