@@ -31,37 +31,51 @@ template <class F> struct pass_item {
 template <class F> struct pass {
     pass_item<F> item[NTT_MAX_ITEMS];
     const F *twiddles, *coset;
-    F scale;
     int log_n, tile_log, s, k;
-    bool inverse, forward, scaled;
+    bool inverse, forward, over_n;
 };
 
 /* ---- device ---- */
 
 /* How tile positions t map to indices: the low b bits and the rows of 2^s above them belong to the tile. */
 struct tile_map {
-    int s, b, top;
+    int s, b;
     uint32_t base;
 
     template <class F> __device__ explicit tile_map(const pass<F> &a)
     {
         s = a.s;
         b = a.s == 0 ? 0 : a.tile_log - a.k;
-        top = s + a.tile_log - b;
+        const int top = s + a.tile_log - b;
         const uint32_t tile = blockIdx.x, low = tile & ((1u << (s - b)) - 1);
         base = (tile >> (s - b)) << top | low << b;
     }
+    /* What the bits of t add to an index; so index(t | u) = index(t) | offset(u). */
+    __device__ uint32_t offset(uint32_t t) const
+    {
+        return (t >> b) << s | (t & ((1u << b) - 1));
+    }
     __device__ uint32_t index(uint32_t t) const
     {
-        return base | (t >> b) << s | (t & ((1u << b) - 1));
+        return base | offset(t);
     }
 };
 
-/* In a round over tile bits p .. p+r-1 a thread holds OWN >> r groups of 2^r elements; the place of its k-th one. */
-static __device__ __forceinline__ uint32_t place(int p, int r, int k)
+/* In a round over tile bits p .. p+r-1 a thread holds OWN >> r groups of 2^r elements. The place of its k-th one is
+ * place(p, r) | step(p, r, k): the first tells threads apart, the second elements, by bits of their own. */
+static __device__ __forceinline__ uint32_t spread(int p, int r, uint32_t v)
 {
-    const uint32_t v = threadIdx.x + (k >> r) * blockDim.x;
-    return (v >> p) << (p + r) | (k & ((1u << r) - 1)) << p | (v & ((1u << p) - 1));
+    return (v >> p) << (p + r) | (v & ((1u << p) - 1));
+}
+
+static __device__ __forceinline__ uint32_t place(int p, int r)
+{
+    return spread(p, r, threadIdx.x);
+}
+
+static __device__ __forceinline__ uint32_t step(int p, int r, int k)
+{
+    return spread(p, r, (k >> r) * blockDim.x) | (k & ((1u << r) - 1)) << p;
 }
 
 /* The tile lies in two planes of 16 bytes; the places are permuted so that eight threads in a row, 16 bytes each,
@@ -70,18 +84,19 @@ template <class F> struct tile {
     ulonglong2 *plane;
     uint32_t size;
 
+    /* bank(t | u) = bank(t) ^ bank(u) where t and u share no bit. */
     static __device__ uint32_t bank(uint32_t t)
     {
         return t ^ (t >> 3 & 7);
     }
-    __device__ void put(uint32_t t, const F &x)
+    __device__ void put(uint32_t at, const F &x)
     {
-        plane[bank(t)] = make_ulonglong2(x.l[0], x.l[1]);
-        plane[size + bank(t)] = make_ulonglong2(x.l[2], x.l[3]);
+        plane[at] = make_ulonglong2(x.l[0], x.l[1]);
+        plane[size + at] = make_ulonglong2(x.l[2], x.l[3]);
     }
-    __device__ void get(uint32_t t, F &x) const
+    __device__ void get(uint32_t at, F &x) const
     {
-        const ulonglong2 low = plane[bank(t)], high = plane[size + bank(t)];
+        const ulonglong2 low = plane[at], high = plane[size + at];
         x.l[0] = low.x;
         x.l[1] = low.y;
         x.l[2] = high.x;
@@ -89,35 +104,34 @@ template <class F> struct tile {
     }
     __device__ void put_all(const F x[OWN], int p, int r)
     {
+        const uint32_t first = bank(place(p, r));
 #pragma unroll
         for (int k = 0; k < OWN; k++)
-            put(place(p, r, k), x[k]);
+            put(first ^ bank(step(p, r, k)), x[k]);
     }
     __device__ void get_all(F x[OWN], int p, int r) const
     {
+        const uint32_t first = bank(place(p, r));
 #pragma unroll
         for (int k = 0; k < OWN; k++)
-            get(place(p, r, k), x[k]);
+            get(first ^ bank(step(p, r, k)), x[k]);
     }
 };
 
-/* (u, v) -> (u + v, (u - v) w^-e), where w^-e = -w^(n/2 - e). */
-template <class F> static __device__ __forceinline__ void butterfly_inverse(F *u, F *v, const F *twiddle)
+/* (u, v) -> (u + v, (u - v) w^-e), given w^(n/2 - e) = -w^-e. */
+template <class F> static __device__ __forceinline__ void butterfly_inverse(F *u, F *v, const F *w)
 {
     F t;
     f_sub(&t, v, u);
     f_add(u, u, v);
-    F w;
-    load16(&w, twiddle);
-    f_mul(v, &t, &w);
+    f_mul(v, &t, w);
 }
 
 /* (u, v) -> (u + v w^e, u - v w^e) */
-template <class F> static __device__ __forceinline__ void butterfly_forward(F *u, F *v, const F *twiddle)
+template <class F> static __device__ __forceinline__ void butterfly_forward(F *u, F *v, const F *w)
 {
-    F t, w;
-    load16(&w, twiddle);
-    f_mul(&t, v, &w);
+    F t;
+    f_mul(&t, v, w);
     f_sub(v, u, &t);
     f_add(u, u, &t);
 }
@@ -130,26 +144,57 @@ template <class F> static __device__ __forceinline__ void butterfly_plain(F *u, 
     *v = t;
 }
 
-/* The butterflies over bit D of a round of r bits at p: size 2^(g+D+1), g the index bit under p. */
-template <class F, int D, bool INVERSE>
-static __device__ __forceinline__ void stage(F x[OWN], const pass<F> &a, const tile_map &map, int p, int r)
+/* The butterflies of size 2^(g+D+1) within a group of 2^R, D < R, on index bits g and up. j: the bits below g. All of
+ * stage 0 share a twiddle; the second half of stage 1 has that of the first a quarter of a turn on. */
+template <class F, int D, int R, bool INVERSE>
+static __device__ __forceinline__ void stage(F x[1 << R], const pass<F> &a, uint32_t j, int g)
 {
-    const int g = a.s + p - map.b, shift = a.log_n - (g + D + 1);
-    const uint32_t mask = (1u << g) - 1;
+    const uint32_t e = j << (a.log_n - (g + D + 1)), quarter = 1u << a.log_n >> 2;
+    const F *at = INVERSE ? a.twiddles + ((1u << a.log_n >> 1) - e) : a.twiddles + e;
 #pragma unroll
-    for (int i = 0; i < OWN / 2; i++) {
-        const int low = i & ((1 << D) - 1), k = (i >> D) << (D + 1) | low;
-        if (low == 0 && g == 0) {
-            butterfly_plain(&x[k], &x[k + (1 << D)]);
+    for (int i = 0; i < 1 << R >> 1; i++) {
+        F w, *u = &x[D == 0 ? 2 * i : i], *v = u + (1 << D);
+        const bool turned = D == 1 && i == 1;
+        if (g == 0 && !turned) {
+            butterfly_plain(u, v);
             continue;
         }
-        const uint32_t j = map.index(place(p, r, k)) & mask;
-        const uint32_t e = (j + ((uint32_t)low << g)) << shift;
+        load16(&w, !turned ? at : INVERSE ? at - quarter : at + quarter);
         if (INVERSE)
-            butterfly_inverse(&x[k], &x[k + (1 << D)], a.twiddles + ((1u << (a.log_n - 1)) - e));
+            butterfly_inverse(u, v, &w);
         else
-            butterfly_forward(&x[k], &x[k + (1 << D)], a.twiddles + e);
+            butterfly_forward(u, v, &w);
     }
+}
+
+/* A round over R tile bits from p. */
+template <class F, int R, bool INVERSE>
+static __device__ __forceinline__ void round_of(F x[OWN], const pass<F> &a, const tile_map &map, int p)
+{
+    const int g = a.s + p - map.b;
+    const uint32_t first = map.index(place(p, R)), mask = (1u << g) - 1;
+#pragma unroll
+    for (int k = 0; k < OWN; k += 1 << R) {
+        const uint32_t j = (first | map.offset(step(p, R, k))) & mask;
+        if (R == 1) {
+            stage<F, 0, R, INVERSE>(x + k, a, j, g);
+        } else if (INVERSE) {
+            stage<F, 1, R, true>(x + k, a, j, g);
+            stage<F, 0, R, true>(x + k, a, j, g);
+        } else {
+            stage<F, 0, R, false>(x + k, a, j, g);
+            stage<F, 1, R, false>(x + k, a, j, g);
+        }
+    }
+}
+
+template <class F, bool INVERSE>
+static __device__ __forceinline__ void round_of(F x[OWN], const pass<F> &a, const tile_map &map, int p, int r)
+{
+    if (r == OWN_LOG)
+        round_of<F, OWN_LOG, INVERSE>(x, a, map, p);
+    else
+        round_of<F, 1, INVERSE>(x, a, map, p);
 }
 
 /* Where the elements of a thread lie, and where they go for a round. */
@@ -178,9 +223,7 @@ static __device__ __forceinline__ void rounds_inverse(F x[OWN], tile<F> &m, layo
         const int r = min((int)OWN_LOG, p - map.b);
         p -= r;
         move_to(x, m, now, p, r);
-        if (r > 1)
-            stage<F, 1, true>(x, a, map, p, r);
-        stage<F, 0, true>(x, a, map, p, r);
+        round_of<F, true>(x, a, map, p, r);
     }
 }
 
@@ -191,9 +234,7 @@ static __device__ __forceinline__ void rounds_forward(F x[OWN], tile<F> &m, layo
 {
     for (int p = map.b, r = a.k % OWN_LOG ? a.k % OWN_LOG : OWN_LOG; p < map.b + a.k; p += r, r = OWN_LOG) {
         move_to(x, m, now, p, r);
-        stage<F, 0, false>(x, a, map, p, r);
-        if (r > 1)
-            stage<F, 1, false>(x, a, map, p, r);
+        round_of<F, false>(x, a, map, p, r);
     }
 }
 
@@ -209,34 +250,43 @@ __global__ void __launch_bounds__(TILE_THREADS, TILE_BLOCKS) ntt_pass_kernel(con
     /* The layout in which a warp meets whole rows of memory. */
     layout now = {a.tile_log - OWN_LOG, OWN_LOG};
 
+    uint32_t first = map.index(place(now.p, now.r));
     if (item.mul) {
         for (int k = 0; k < OWN; k++) {
-            const uint32_t t = place(now.p, now.r, k), i = map.index(t);
+            const uint32_t i = first | map.offset(step(now.p, now.r, k));
             if (i < n) {
                 F u, v;
                 load16(&u, item.src + i);
                 load16(&v, item.mul + i);
                 f_mul(&u, &u, &v);
-                m.put(t, u);
+                m.put(k * blockDim.x + threadIdx.x, u);
             }
         }
-        m.get_all(x, now.p, now.r);     /* a thread's own elements: no barrier */
+#pragma unroll
+        for (int k = 0; k < OWN; k++)   /* a thread's own elements: no barrier */
+            m.get(k * blockDim.x + threadIdx.x, x[k]);
     } else {
 #pragma unroll
         for (int k = 0; k < OWN; k++) {
-            const uint32_t i = map.index(place(now.p, now.r, k));
+            const uint32_t i = first | map.offset(step(now.p, now.r, k));
             if (i < n)
                 load16(&x[k], item.src + i);
         }
     }
     if (a.inverse)
         rounds_inverse(x, m, &now, a, map);
-    if (a.coset || a.scaled) {
+    if (a.over_n) {
+#pragma unroll
+        for (int k = 0; k < OWN; k++)
+            f_div_pow2(&x[k], &x[k], a.log_n);
+    }
+    if (a.coset) {
+        first = map.index(place(now.p, now.r));
 #pragma unroll
         for (int k = 0; k < OWN; k++) {
-            F factor = a.scale;
-            const uint32_t i = map.index(place(now.p, now.r, k));
-            if (a.coset && i < n)
+            const uint32_t i = first | map.offset(step(now.p, now.r, k));
+            F factor;
+            if (i < n)
                 load16(&factor, a.coset + i);
             f_mul(&x[k], &x[k], &factor);
         }
@@ -244,17 +294,20 @@ __global__ void __launch_bounds__(TILE_THREADS, TILE_BLOCKS) ntt_pass_kernel(con
     if (a.forward)
         rounds_forward(x, m, &now, a, map);
     move_to(x, m, &now, a.tile_log - OWN_LOG, OWN_LOG);
+    first = map.index(place(now.p, now.r));
     if (item.fuse_a) {
         __syncthreads();
-        m.put_all(x, now.p, now.r);
+#pragma unroll
+        for (int k = 0; k < OWN; k++)
+            m.put(k * blockDim.x + threadIdx.x, x[k]);
         for (int k = 0; k < OWN; k++) {
-            const uint32_t t = place(now.p, now.r, k), i = map.index(t);
+            const uint32_t i = first | map.offset(step(now.p, now.r, k));
             if (i < n) {
                 F u, v;
                 load16(&u, item.fuse_a + i);
                 load16(&v, item.fuse_b + i);
                 f_mul(&u, &u, &v);
-                m.get(t, v);
+                m.get(k * blockDim.x + threadIdx.x, v);
                 f_sub(&u, &u, &v);
                 f_from_mont(&u, &u);
                 store16(item.dst + i, &u);
@@ -264,7 +317,7 @@ __global__ void __launch_bounds__(TILE_THREADS, TILE_BLOCKS) ntt_pass_kernel(con
     }
 #pragma unroll
     for (int k = 0; k < OWN; k++) {
-        const uint32_t i = map.index(place(now.p, now.r, k));
+        const uint32_t i = first | map.offset(step(now.p, now.r, k));
         if (i < n)
             store16(item.dst + i, &x[k]);
     }
@@ -413,8 +466,6 @@ template <class F> static int launch(pass<F> &a, int count, cudaStream_t stream,
     a.tile_log = a.log_n < TILE_LOG ? (a.log_n < OWN_LOG ? (int)OWN_LOG : a.log_n) : (int)TILE_LOG;
     const int tiles_log = a.log_n > a.tile_log ? a.log_n - a.tile_log : 0;
     const size_t shared = (size_t)sizeof(F) << a.tile_log;
-    DEVICE_TRY(cudaFuncSetAttribute(ntt_pass_kernel<F>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    (int)sizeof(F) << TILE_LOG));
     ntt_pass_kernel<F><<<dim3(1u << tiles_log, count), 1u << (a.tile_log - OWN_LOG), shared, stream>>>(a);
     DEVICE_TRY(cudaGetLastError());
     return 0;
@@ -452,9 +503,7 @@ static int run(const struct ntt_tables *t, enum ntt_kind kind, const struct ntt_
         a.forward = kind != NTT_INVERSE && step >= middle;
         if (step == middle && kind == NTT_TO_COSET)
             a.coset = (const F *)t->coset;
-        a.scaled = step == middle && kind == NTT_INVERSE;
-        if (a.scaled)
-            a.scale = one_over_n<F>(t->log_n);
+        a.over_n = step == middle && kind == NTT_INVERSE;
         for (int i = 0; i < count; i++) {
             const bool first = step == 0, last = step == steps - 1;
             a.item[i].src = (const F *)(first ? items[i].src : items[i].dst);
