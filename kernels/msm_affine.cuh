@@ -68,10 +68,7 @@ static __device__ __forceinline__ void fetch(affine *p, const rounds &a, const s
                                              uint32_t i)
 {
     if (FIRST) {
-        const uint32_t value = a.values[task.start + i];
-        load16(p, a.bases + (value & 0x7fffffffu));
-        if (value >> 31)
-            f_neg(&p->y, &p->y);
+        fetch_base(p, a.bases, a.values[task.start + i]);
     } else {
         load16(&p->x, a.x + slot(a, k, i));
         load16(&p->y, a.y + slot(a, k, i));

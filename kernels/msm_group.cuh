@@ -6,8 +6,9 @@
  *   GROUP_BLOCKS    blocks of 128 threads that a multiprocessor holds in XYZZ kernels, AFFINE_BLOCKS in affine ones
  *   AFFINE_MIN      pairs from which on affine rounds pay
  *
- * Cost sketch. accumulate: 8 M + 2 S a pair, one gathered point (64 to 192 bytes) and 4 bytes of index. reduce: two
- * additions of 12 M + 2 S a bucket, and about three for each of the 2^-run of them that the tree starts from.
+ * Cost sketch. accumulate: 8 M + 2 S a pair (4 M + 2 S for the first of a task), one gathered point (64 to 192 bytes)
+ * and 4 bytes of index. reduce: two additions of 12 M + 2 S a bucket, and about three for each of the 2^-run of them
+ * that the tree starts from.
  */
 #ifndef KERNELS_MSM_GROUP_CUH
 #define KERNELS_MSM_GROUP_CUH
@@ -52,6 +53,13 @@ static __device__ __forceinline__ xyzz *target(const sums &m, xyzz *slots, uint3
     return to & MSM_TO_SLOT ? slots + (to & ~MSM_TO_SLOT) : m.buckets + to;
 }
 
+static __device__ __forceinline__ void fetch_base(affine *p, const affine *bases, uint32_t value)
+{
+    load16(p, bases + (value & 0x7fffffffu));
+    if (value >> 31)
+        G(affine_neg)(p, p);
+}
+
 static __global__ void __launch_bounds__(THREADS, GROUP_BLOCKS)
 accumulate_kernel(const struct msm_task *tasks, const struct msm_counters *counters, const uint32_t *values,
                   const affine *bases, const sums m)
@@ -61,16 +69,22 @@ accumulate_kernel(const struct msm_task *tasks, const struct msm_counters *count
         return;
     const struct msm_task task = tasks[t];
     xyzz *to = target(m, m.slots, task.to), acc;
-    if (m.fresh || (task.to & MSM_TO_SLOT))
-        G(set_inf)(&acc);
-    else
+    affine p, q;
+    uint32_t i = 0;
+    if (!m.fresh && !(task.to & MSM_TO_SLOT)) {
         load16(&acc, to);
-    for (uint32_t i = 0; i < task.size; i++) {
-        const uint32_t value = values[task.start + i];
-        affine p;
-        load16(&p, bases + (value & 0x7fffffffu));
-        if (value >> 31)
-            G(affine_neg)(&p, &p);
+    } else {
+        fetch_base(&p, bases, values[task.start]);
+        if (task.size > 1) {
+            fetch_base(&q, bases, values[task.start + 1]);
+            G(add_affine)(&acc, &p, &q);
+        } else {
+            G(from_affine)(&acc, &p);
+        }
+        i = 2;
+    }
+    for (; i < task.size; i++) {
+        fetch_base(&p, bases, values[task.start + i]);
         G(madd)(&acc, &acc, &p);
     }
     store16(to, &acc);

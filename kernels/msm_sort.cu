@@ -155,17 +155,33 @@ static __global__ void __launch_bounds__(BLOCK) digit_kernel(const __grid_consta
 
 /* ---- buckets and tasks ---- */
 
-/* first and end of each bucket among the sorted keys; both zero before. */
+/* first and end of each bucket among the sorted keys; both zero before. Four keys a thread. */
 static __global__ void bounds_kernel(const uint32_t *keys, uint32_t pairs, uint32_t *first, uint32_t *end)
 {
-    const uint32_t i = blockIdx.x * BLOCK + threadIdx.x;
+    enum { OWN = 4 };
+    const uint32_t i = OWN * (blockIdx.x * BLOCK + threadIdx.x), none = UINT32_MAX;
     if (i >= pairs)
         return;
-    const uint32_t key = keys[i];
-    if (i == 0 || keys[i - 1] != key)
-        first[key] = i;
-    if (i == pairs - 1 || keys[i + 1] != key)
-        end[key] = i + 1;
+    uint32_t key[OWN + 2];      /* with a neighbour on each side */
+    key[0] = i ? keys[i - 1] : none;
+    if (i + OWN <= pairs) {
+        const uint4 own = *reinterpret_cast<const uint4 *>(keys + i);
+        key[1] = own.x;
+        key[2] = own.y;
+        key[3] = own.z;
+        key[4] = own.w;
+    } else {
+        for (int k = 0; k < OWN; k++)
+            key[1 + k] = i + k < pairs ? keys[i + k] : none;
+    }
+    key[OWN + 1] = i + OWN < pairs ? keys[i + OWN] : none;
+#pragma unroll
+    for (uint32_t k = 0; k < OWN; k++) {
+        if (i + k < pairs && key[k + 1] != key[k])
+            first[key[k + 1]] = i + k;
+        if (i + k < pairs && key[k + 1] != key[k + 2])
+            end[key[k + 1]] = i + k + 1;
+    }
 }
 
 struct task_args {
@@ -451,7 +467,8 @@ static int sort_pairs(struct msm_sorter *s, int key_bits, cudaStream_t stream, c
     size_t bytes = s->temp_bytes;
     DEVICE_TRY(cub::DeviceRadixSort::SortPairs(s->temp, bytes, keys, values, s->pairs, 0, key_bits, stream));
     s->sorted = values.Current();
-    bounds_kernel<<<(s->pairs + BLOCK - 1) / BLOCK, BLOCK, 0, stream>>>(keys.Current(), s->pairs, s->first, s->end);
+    const unsigned blocks = (s->pairs / 4 + BLOCK) / BLOCK;
+    bounds_kernel<<<blocks, BLOCK, 0, stream>>>(keys.Current(), s->pairs, s->first, s->end);
     DEVICE_TRY(cudaGetLastError());
     return 0;
 }
