@@ -65,7 +65,8 @@ endif
 NVFLAGS := -O3 -std=c++17 -I. --expt-relaxed-constexpr -Xcompiler -Wall $(CUDA_ARCH)
 
 .DEFAULT_GOAL := all
-.PHONY: FORCE all help deps install demo test test-gpu test-numa bench bench-gpu fuzz soak clean programs tests
+.PHONY: FORCE all help deps install demo test test-gpu test-gpu-sanitizer test-numa bench bench-gpu fuzz soak clean
+.PHONY: programs tests
 .SECONDARY:
 
 all: programs               ## build the programs
@@ -73,7 +74,7 @@ programs: $(PROGRAMS) $(B)/pinwheel $(B)/libpinwheel-synth.so
 tests: programs $(TESTS) $(TEST_HELPERS)
 
 help:                       ## list the targets
-	@sed -n 's/^\([a-z][a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@sed -n 's/^\([a-z][a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F'\t' '{printf "  make %-18s %s\n", $$1, $$2}'
 
 deps:                       ## install what building and testing need (Debian packages, as root)
 	@tests/deps
@@ -93,6 +94,9 @@ bench: deps                 ## speed of every part, each beside its physical lim
 
 test-gpu: programs $(GPU_TESTS) $(B)/gpu/partition_gpubench     ## what needs a GPU: equal to the CPU byte for byte
 	@tests/gpu/run $(B)
+
+test-gpu-sanitizer: $(GPU_TESTS)    ## the same on small sizes under memcheck and racecheck; fails on any finding
+	@tests/gpu/sanitize $(B)
 
 bench-gpu: $(GPU_BENCHES)   ## GPU speed beside its floor, one table
 	@for b in $(GPU_BENCHES); do $$b || exit 1; done
