@@ -1,10 +1,13 @@
 /*
- * tests/gpu/table_gpubench.cu: one table: operation, curve, size, ours, the floor, their ratio.
+ * tests/gpu/table_gpubench.cu: one table: operation, curve, size, milliseconds (median, fastest and slowest of seven
+ * after one warm-up), the floor, their ratio, the share of the multiply pipe, and the figures of the project's plan:
+ * what may be called done, and the goal.
  *
  * The floor is the operation's multiplications at the rate of the bare multiplication kernels that run first: L / 2 an
- * element of a transform of 2^L; 5 M + 1 S, an affine addition, a digit of a scalar. Times are medians of five after
- * one warm-up, the whole call with its results on the host; every sum is checked against its logarithm. Inputs are
- * random and made on the device.
+ * element of a transform of 2^L; 5 M + 1 S, an affine addition, a digit of a scalar. The share of the pipe is of these
+ * multiplications alone, in 32-bit products, of what the device could issue in the time: 32 a multiprocessor and clock.
+ * Times are of the whole call with its results on the host; every sum is checked against its logarithm. Inputs are
+ * random and made on the device. x16: bases in 16 copies, so that all digits share one set of buckets.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +25,7 @@ extern "C" {
 #include "tests/gpu/reference.h"
 }
 
-enum { REPEATS = 5 };
+enum { REPEATS = 7 };
 
 static void die_if(int status, const char *err)
 {
@@ -30,6 +33,17 @@ static void die_if(int status, const char *err)
         printf("%s\n", err);
         exit(1);
     }
+}
+
+/* Milliseconds. */
+struct spread {
+    double median, least, most;
+};
+
+static struct spread spread_of(std::vector<double> ms)
+{
+    std::sort(ms.begin(), ms.end());
+    return {ms[ms.size() / 2], ms.front(), ms.back()};
 }
 
 struct stopwatch {
@@ -40,22 +54,46 @@ struct stopwatch {
         CHECK(cudaEventCreate(&from));
         CHECK(cudaEventCreate(&to));
     }
-    /* Median milliseconds of fn. */
-    template <class T> double median(T fn)
+    template <class T> struct spread time(T fn)
     {
-        std::vector<float> ms(REPEATS);
+        std::vector<double> ms(REPEATS);
         fn();
-        for (float &t : ms) {
+        for (double &t : ms) {
+            float elapsed;
             CHECK(cudaEventRecord(from));
             fn();
             CHECK(cudaEventRecord(to));
             CHECK(cudaEventSynchronize(to));
-            CHECK(cudaEventElapsedTime(&t, from, to));
+            CHECK(cudaEventElapsedTime(&elapsed, from, to));
+            t = elapsed;
         }
-        std::sort(ms.begin(), ms.end());
-        return ms[REPEATS / 2];
+        return spread_of(ms);
     }
 };
+
+/* ---- the plan ---- */
+
+static const struct target {
+    const char *what;       /* the first word of a line's name */
+    int curve, log;         /* curve -1: both */
+    double done, goal;      /* ms */
+} targets[] = {
+    {"NTT", -1, 20, 0.26, 0.20}, {"NTT", -1, 22, 1.05, 0.85}, {"NTT", -1, 24, 4.4, 3.8},
+    {"G1", KRN_BN254, 20, 4.2, 2.2}, {"G1", KRN_BN254, 22, 13, 8}, {"G1", KRN_BN254, 24, 44, 28},
+    {"G1", KRN_BLS12_381, 20, 9, 4.5}, {"G1", KRN_BLS12_381, 22, 26, 17}, {"G1", KRN_BLS12_381, 24, 95, 62},
+    {"G2", KRN_BN254, 20, 10, 6}, {"G2", KRN_BN254, 22, 31, 20}, {"G2", KRN_BN254, 24, 115, 72},
+    {"G2", KRN_BLS12_381, 20, 22, 12}, {"G2", KRN_BLS12_381, 22, 66, 42}, {"G2", KRN_BLS12_381, 24, 250, 155},
+    {"proof, random", KRN_BN254, 20, 40, 18}, {"proof, bits", KRN_BN254, 20, 18, 9},
+    {"proof, random", KRN_BLS12_381, 22, 260, 110}, {"proof, bits", KRN_BLS12_381, 22, 90, 45},
+};
+
+static const struct target *target_of(const char *what, enum krn_curve_id curve, int log)
+{
+    for (const struct target &t : targets)
+        if (strncmp(what, t.what, strlen(t.what)) == 0 && (t.curve < 0 || t.curve == (int)curve) && t.log == log)
+            return &t;
+    return NULL;
+}
 
 /* ---- the ceilings ---- */
 
@@ -75,29 +113,68 @@ template <class F> __global__ void sqr_kernel(F *v, int n)
     v[blockIdx.x * blockDim.x + threadIdx.x] = x;
 }
 
-/* G multiplications a second. */
-template <class F> static double rate(stopwatch &watch, const char *name, void (*kernel)(F *, int), const char *what)
+/* What the device does of one kind of multiplication, in G/s, and the 32-bit products in one. */
+struct rate {
+    double per_second, products;
+};
+
+/* 32-bit products, in G/s, that the device can issue. */
+static double pipe_rate(void)
+{
+    int multiprocessors = 0, khz = 0;
+    CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0));
+    CHECK(cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, 0));
+    return 32e-6 * multiprocessors * khz;
+}
+
+template <class F>
+static struct rate rate_of(stopwatch &watch, const char *what, void (*kernel)(F *, int), double products)
 {
     enum { BLOCKS = 132 * 16, THREADS = 128, ROUNDS = 2000 };
     F *v;
     CHECK(cudaMalloc(&v, sizeof(F) * BLOCKS * THREADS));
     CHECK(cudaMemset(v, 1, sizeof(F) * BLOCKS * THREADS));
-    const double ms = watch.median([&] { kernel<<<BLOCKS, THREADS>>>(v, ROUNDS); });
+    const double ms = watch.time([&] { kernel<<<BLOCKS, THREADS>>>(v, ROUNDS); }).median;
     CHECK(cudaGetLastError());
     CHECK(cudaFree(v));
-    const double rate = (double)BLOCKS * THREADS * ROUNDS / ms * 1e-6;
-    printf("%-10s %-10s %32.1f G/s\n", name, what, rate);
-    return rate;
+    const struct rate r = {(double)BLOCKS * THREADS * ROUNDS / ms * 1e-6, products};
+    printf("%-28s %6.1f G/s  %3.0f %% of the pipe\n", what, r.per_second, 1e2 * r.per_second * products / pipe_rate());
+    return r;
 }
 
-static void line(const char *what, enum krn_curve_id curve, int log, double ms, double floor_ms)
+/* So many G of something made of multiplications: the least time, in ms, and the 32-bit products. */
+struct work {
+    double ms, products;
+};
+
+static struct work work_of(double giga, const struct rate &r)
 {
-    printf("%-14s %-10s 2^%-3d %10.3f ms  floor %9.3f ms  %5.2f\n", what, krn_curve(curve)->name, log, ms, floor_ms,
-           ms / floor_ms);
+    return {1e3 * giga / r.per_second, giga * r.products};
+}
+
+static struct work operator+(const struct work &a, const struct work &b)
+{
+    return {a.ms + b.ms, a.products + b.products};
+}
+
+static void heading(void)
+{
+    printf("\n%-18s %-9s %4s %9s  %-17s %8s %6s %5s %6s %6s\n", "", "curve", "size", "ms", "fastest, slowest", "floor",
+           "ratio", "pipe", "done", "goal");
+}
+
+static void line(const char *what, enum krn_curve_id curve, int log, const struct spread &t, const struct work &least)
+{
+    const struct target *target = target_of(what, curve, log);
+    printf("%-18s %-9s 2^%-2d %9.3f  %8.3f %8.3f %8.3f %6.2f %3.0f %%", what, krn_curve(curve)->name, log, t.median,
+           t.least, t.most, least.ms, t.median / least.ms, 1e5 * least.products / pipe_rate() / t.median);
+    if (target)
+        printf(" %6.4g %6.4g%s", target->done, target->goal, t.median > target->done ? "  not met" : "");
+    printf("\n");
     fflush(stdout);
 }
 
-static void bench_ntt(stopwatch &watch, enum krn_curve_id curve, int log, double rate)
+static void bench_ntt(stopwatch &watch, enum krn_curve_id curve, int log, const struct rate &mul)
 {
     char err[KRN_ERR_TEXT];
     const size_t n = (size_t)1 << log;
@@ -109,19 +186,25 @@ static void bench_ntt(stopwatch &watch, enum krn_curve_id curve, int log, double
     die_if(ntt_tables_init(&tables, curve, log, memory, 0, err), err);
     generate_scalars(curve, SCALARS_RANDOM, 3, v, n, 0);
     const struct ntt_item item = {v, NULL, v, NULL, NULL};
-    const double floor_ms = (double)n * log / 2 / rate * 1e-6;
+    const struct work one = work_of(1e-9 * (double)n * log / 2, mul);
     line("NTT inverse", curve, log,
-         watch.median([&] { die_if(ntt_run(&tables, NTT_INVERSE, &item, 1, 0, err), err); }), floor_ms);
+         watch.time([&] { die_if(ntt_run(&tables, NTT_INVERSE, &item, 1, 0, err), err); }), one);
     line("NTT forward", curve, log,
-         watch.median([&] { die_if(ntt_run(&tables, NTT_FORWARD, &item, 1, 0, err), err); }), floor_ms);
-    line("NTT to coset", curve, log,
-         watch.median([&] { die_if(ntt_run(&tables, NTT_TO_COSET, &item, 1, 0, err), err); }), 2 * floor_ms);
+         watch.time([&] { die_if(ntt_run(&tables, NTT_FORWARD, &item, 1, 0, err), err); }), one);
+    line("to coset", curve, log,
+         watch.time([&] { die_if(ntt_run(&tables, NTT_TO_COSET, &item, 1, 0, err), err); }), one + one);
     CHECK(cudaFree(memory));
     CHECK(cudaFree(v));
 }
 
-/* adds: affine additions a second, in G, at the bare rates. */
-static void bench_msm(stopwatch &watch, enum krn_curve_id curve, int g2, int log, int copies, double adds)
+/* G affine additions. In Fq2 a product is 5/6 of three, reductions being shared; a square is two. */
+static struct work additions(double giga, int g2, const struct rate &mul, const struct rate &sqr)
+{
+    return g2 ? work_of(giga * (5 * 2.5 + 2), mul) : work_of(giga * 5, mul) + work_of(giga, sqr);
+}
+
+static void bench_msm(stopwatch &watch, enum krn_curve_id curve, int g2, int log, int copies, const struct rate &mul,
+                      const struct rate &sqr)
 {
     char err[KRN_ERR_TEXT];
     const size_t n = (size_t)1 << log, point = reference_point_bytes(curve, g2);
@@ -138,17 +221,18 @@ static void bench_msm(stopwatch &watch, enum krn_curve_id curve, int g2, int log
     die_if(msm_open(&msm, curve, g2, n, copies, err), err);
     if (copies > 1)
         die_if(msm_expand(&msm, bases, n, 0, err), err);
-    const double floor_ms = (double)n * msm.largest.windows / adds * 1e-6;
+    const struct work least = additions(1e-9 * (double)n * msm.largest.windows, g2, mul, sqr);
     const struct {
         const char *name;
         enum scalar_kind kind;
-    } kinds[] = {{"", SCALARS_RANDOM}, {" bits", SCALARS_BITS}, {" equal", SCALARS_EQUAL}, {" small", SCALARS_SMALL}};
+    } kinds[] = {{"", SCALARS_RANDOM}, {", bits", SCALARS_BITS}, {", equal", SCALARS_EQUAL},
+                 {", small", SCALARS_SMALL}};
     for (auto &kind : kinds) {
         generate_scalars(curve, kind.kind, 3, scalars, n, 0);
         char name[64];
-        snprintf(name, sizeof name, "G%d x%d%s c%d", g2 ? 2 : 1, copies, kind.name, msm.largest.bits);
-        const double ms = watch.median([&] { die_if(msm_run(&msm, bases, n, scalars, n, out, 0, err), err); });
-        line(name, curve, log, ms, floor_ms);
+        snprintf(name, sizeof name, "G%d%s%s", g2 ? 2 : 1, copies > 1 ? " x16" : "", kind.name);
+        line(name, curve, log,
+             watch.time([&] { die_if(msm_run(&msm, bases, n, scalars, n, out, 0, err), err); }), least);
         known_logarithm(curve, k0, k1, scalars, n, k);
         times_generator(curve, g2, k, want);
         if (memcmp(out, want, point)) {
@@ -161,12 +245,6 @@ static void bench_msm(stopwatch &watch, enum krn_curve_id curve, int g2, int log
     msm_close(&msm);
     CHECK(cudaFree(bases));
     CHECK(cudaFree(scalars));
-}
-
-/* Of affine ones, G a second. In Fq2 a product is 5/6 of three, reductions being shared; a square is two. */
-static double rate_of_additions(int g2, double mul, double sqr)
-{
-    return g2 ? 1 / (5 * 2.5 / mul + 2 / mul) : 1 / (5 / mul + 1 / sqr);
 }
 
 /* ---- whole proofs ---- */
@@ -199,14 +277,8 @@ static uint8_t *pinned_scalars(enum krn_curve_id curve, enum scalar_kind kind, u
     return (uint8_t *)host;
 }
 
-static double median(std::vector<double> v)
-{
-    std::sort(v.begin(), v.end());
-    return v[v.size() / 2];
-}
-
 static void time_alone(const char *kind, struct krn_dev_key *key, const struct krn_key *k, const struct krn_vectors *v,
-                       double floor_ms)
+                       const struct work &least)
 {
     const struct krn_backend *gpu = &krn_cuda_backend;
     char err[KRN_ERR_TEXT] = "", name[64];
@@ -222,17 +294,16 @@ static void time_alone(const char *kind, struct krn_dev_key *key, const struct k
         if (i > 0)
             ms.push_back(1e3 * (krn_seconds() - start));
     }
-    snprintf(name, sizeof name, "proof %s", kind);
-    line(name, k->curve, (int)k->log_domain, median(ms), floor_ms);
-    printf("    of one, ms: upload %.2f ntt %.2f A %.2f L %.2f B1 %.2f B2 %.2f H %.2f finish %.2f, busy %.2f; all %.2f "
-           "to %.2f\n", 1e3 * t.upload, 1e3 * t.ntt, 1e3 * t.msm_a, 1e3 * t.msm_l, 1e3 * t.msm_b1, 1e3 * t.msm_b2,
-           1e3 * t.msm_h, 1e3 * t.finish, 1e3 * t.busy, *std::min_element(ms.begin(), ms.end()),
-           *std::max_element(ms.begin(), ms.end()));
+    snprintf(name, sizeof name, "proof, %s", kind);
+    line(name, k->curve, (int)k->log_domain, spread_of(ms), least);
+    printf("    of one, ms: upload %.2f ntt %.2f A %.2f L %.2f B1 %.2f B2 %.2f H %.2f finish %.2f, busy %.2f\n",
+           1e3 * t.upload, 1e3 * t.ntt, 1e3 * t.msm_a, 1e3 * t.msm_l, 1e3 * t.msm_b1, 1e3 * t.msm_b2, 1e3 * t.msm_h,
+           1e3 * t.finish, 1e3 * t.busy);
 }
 
 /* One after another, each begun before the one before is finished: what the service does with slots always ready. */
 static void time_queued(const char *kind, struct krn_dev_key *key, const struct krn_key *k, const struct krn_vectors *v,
-                        double floor_ms)
+                        const struct work &least)
 {
     enum { QUEUED = 24, WARM = 2 };
     const struct krn_backend *gpu = &krn_cuda_backend;
@@ -254,12 +325,13 @@ static void time_queued(const char *kind, struct krn_dev_key *key, const struct 
     }
     const double wall = krn_seconds() - start;
     die_if(gpu->finish(before, &proof, &t, &row, err), err);
-    snprintf(name, sizeof name, "queued %s", kind);
-    line(name, k->curve, (int)k->log_domain, 1e3 * wall / QUEUED, floor_ms);
+    const double each = 1e3 * wall / QUEUED;
+    snprintf(name, sizeof name, "queued, %s", kind);
+    line(name, k->curve, (int)k->log_domain, {each, each, each}, least);
     printf("    GPU busy %.1f %% of the time\n", 100 * busy / wall);
 }
 
-static void bench_proof(enum krn_curve_id curve, int log, double floor_ms)
+static void bench_proof(enum krn_curve_id curve, int log, const struct work &least)
 {
     char err[KRN_ERR_TEXT] = "";
     const size_t n = (size_t)1 << log;
@@ -288,14 +360,23 @@ static void bench_proof(enum krn_curve_id curve, int log, double floor_ms)
     for (auto &kind : kinds) {
         uint8_t *w = pinned_scalars(curve, kind.kind, 5, n);
         const struct krn_vectors v = {w, a, b, NULL};
-        time_alone(kind.name, loaded, &key, &v, floor_ms);
-        time_queued(kind.name, loaded, &key, &v, floor_ms);
+        time_alone(kind.name, loaded, &key, &v, least);
+        time_queued(kind.name, loaded, &key, &v, least);
         CHECK(cudaFreeHost(w));
     }
     CHECK(cudaFreeHost(a));
     CHECK(cudaFreeHost(b));
     krn_cuda_backend.key_free(loaded);
     krn_cuda_backend.close(dev);
+}
+
+/* Six transforms and five sums, of as many digits as fully expanded bases take. */
+static struct work proof_work(enum krn_curve_id curve, int log, const struct rate &fr, const struct rate &mul,
+                              const struct rate &sqr)
+{
+    const double giga = 1e-9 * (double)((size_t)1 << log);
+    const double digits = giga * msm_expanded(curve, (size_t)1 << log, 16).windows;
+    return work_of(6 * giga * log / 2, fr) + additions(4 * digits, 0, mul, sqr) + additions(digits, 1, mul, sqr);
 }
 
 /* Arguments, for one part alone: ntt | g1 | g2, curve (0 | 1), size as a power of two, copies of the bases; or proof,
@@ -308,44 +389,41 @@ int main(int argc, char **argv)
         return 77;
     }
     stopwatch watch;
+    /* Products of n words: mul 2 n^2 + n, sqr n (n + 1) / 2 + n^2 + n; less where p is sparse (limbs_ptx.cuh). */
+    const struct rate fr[2] = {rate_of<bn254_fr>(watch, "BN254, scalars, mul", mul_kernel<bn254_fr>, 136),
+                               rate_of<bls381_fr>(watch, "BLS12-381, scalars, mul", mul_kernel<bls381_fr>, 113)};
+    const struct rate mul[2] = {rate_of<bn254_fq>(watch, "BN254, mul", mul_kernel<bn254_fq>, 136),
+                                rate_of<bls381_fq>(watch, "BLS12-381, mul", mul_kernel<bls381_fq>, 300)};
+    const struct rate sqr[2] = {rate_of<bn254_fq>(watch, "BN254, sqr", sqr_kernel<bn254_fq>, 108),
+                                rate_of<bls381_fq>(watch, "BLS12-381, sqr", sqr_kernel<bls381_fq>, 234)};
+    heading();
     if (argc == 4 && strcmp(argv[1], "proof") == 0) {
-        bench_proof((enum krn_curve_id)atoi(argv[2]), atoi(argv[3]), 1);
+        const enum krn_curve_id curve = (enum krn_curve_id)atoi(argv[2]);
+        bench_proof(curve, atoi(argv[3]), proof_work(curve, atoi(argv[3]), fr[curve], mul[curve], sqr[curve]));
         return 0;
     }
     if (argc == 5) {
         const enum krn_curve_id curve = (enum krn_curve_id)atoi(argv[2]);
         if (strcmp(argv[1], "ntt") == 0)
-            bench_ntt(watch, curve, atoi(argv[3]), 58);
+            bench_ntt(watch, curve, atoi(argv[3]), fr[curve]);
         else
-            bench_msm(watch, curve, argv[1][1] == '2', atoi(argv[3]), atoi(argv[4]), 6);
+            bench_msm(watch, curve, argv[1][1] == '2', atoi(argv[3]), atoi(argv[4]), mul[curve], sqr[curve]);
         return 0;
     }
-    const double fr[2] = {rate<bn254_fr>(watch, "BN254 fr", mul_kernel<bn254_fr>, "mul"),
-                          rate<bls381_fr>(watch, "BLS fr", mul_kernel<bls381_fr>, "mul")};
-    const double mul[2] = {rate<bn254_fq>(watch, "BN254 fq", mul_kernel<bn254_fq>, "mul"),
-                           rate<bls381_fq>(watch, "BLS fq", mul_kernel<bls381_fq>, "mul")};
-    const double sqr[2] = {rate<bn254_fq>(watch, "BN254 fq", sqr_kernel<bn254_fq>, "sqr"),
-                           rate<bls381_fq>(watch, "BLS fq", sqr_kernel<bls381_fq>, "sqr")};
-    for (int log = 20; log <= 24; log += 2)
-        for (int c = 0; c < 2; c++)
+    for (int c = 0; c < 2; c++)
+        for (int log = 20; log <= 24; log += 2)
             bench_ntt(watch, (enum krn_curve_id)c, log, fr[c]);
     for (int g2 = 0; g2 < 2; g2++)
         for (int c = 0; c < 2; c++) {
-            const double adds = rate_of_additions(g2, mul[c], sqr[c]);
-            for (int log = 16; log <= 24; log += 2)
-                if (log != 18)
-                    bench_msm(watch, (enum krn_curve_id)c, g2, log, 1, adds);
-            for (int log = 20; log <= 24; log += 2)
-                bench_msm(watch, (enum krn_curve_id)c, g2, log, 16, adds);
+            for (int log : {16, 20, 22, 24})
+                bench_msm(watch, (enum krn_curve_id)c, g2, log, 1, mul[c], sqr[c]);
+            for (int log : {20, 22, 24})
+                bench_msm(watch, (enum krn_curve_id)c, g2, log, 16, mul[c], sqr[c]);
         }
     const int proofs[2] = {20, 22};
     for (int c = 0; c < 2; c++) {
-        const int log = proofs[c];
-        const double n = (double)((size_t)1 << log);
-        const double windows = msm_expanded((enum krn_curve_id)c, (size_t)n, 16).windows;
-        bench_proof((enum krn_curve_id)c, log,
-                    1e-6 * (6 * n * log / 2 / fr[c] + n * windows * (4 / rate_of_additions(0, mul[c], sqr[c]) +
-                                                                    1 / rate_of_additions(1, mul[c], sqr[c]))));
+        const enum krn_curve_id curve = (enum krn_curve_id)c;
+        bench_proof(curve, proofs[c], proof_work(curve, proofs[c], fr[c], mul[c], sqr[c]));
     }
     return 0;
 }
