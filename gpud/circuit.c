@@ -53,6 +53,19 @@ static int check_r1cs(const struct gpud_circuit *c, struct fmt_error *why) {
     return rc;
 }
 
+/* What is read for every proof is copied: on a GPU the mapping is not touched again once the key is loaded. */
+static void copy_points(struct gpud_circuit *c) {
+    struct krn_key *k = &c->zkey.key;
+    const uint8_t **const single[] = {&k->alpha1, &k->beta1, &k->delta1, &k->beta2, &k->delta2};
+    uint8_t *to = c->points;
+    for (int i = 0; i < 5; i++) {
+        size_t bytes = (i < 3 ? 2 : 4) * c->zkey.curve->fq_bytes;
+        memcpy(to, *single[i], bytes);
+        *single[i] = to;
+        to += bytes;
+    }
+}
+
 int gpud_circuit_open(struct gpud_circuit *c, const struct gpud_circuit_spec *spec, unsigned threads,
                       struct gpud_error *err) {
     struct fmt_error why;
@@ -69,6 +82,7 @@ int gpud_circuit_open(struct gpud_circuit *c, const struct gpud_circuit_spec *sp
         return gpud_fail(err, "%s", why.text);
     }
     c->zkey.key.n_b = krn_finite_b(&z->key, threads);
+    copy_points(c);
     c->ic = malloc(((size_t)z->n_public + 1) * 2 * z->curve->fq_bytes);
     if (!c->ic) {
         gpud_circuit_close(c);

@@ -22,7 +22,8 @@ struct gpud_circuit_spec {
 struct gpud_circuit {
     bool open;
     struct gpud_circuit_spec spec;      /* absolute paths */
-    struct fmt_zkey zkey;               /* mapped until gpud_circuit_close */
+    struct fmt_zkey zkey;               /* mapped until gpud_circuit_close; but its single points lie in `points` */
+    uint8_t points[3 * KRN_G1_MAX + 2 * KRN_G2_MAX];
     struct krn_vk vk;
     uint8_t *ic;                        /* owned; vk.ic points to it */
     struct fmt_payload place;
@@ -34,7 +35,8 @@ int gpud_circuit_spec_parse(struct gpud_circuit_spec *spec, const char *text, st
 /* Whether it may be a circuit's name. */
 bool gpud_circuit_name_valid(const char *name);
 
-/* Maps the key and reads all of it once: coefficients and points. An r1cs, where given, must be of the same circuit. */
+/* Fills c, which must stay where it is. Maps the key and reads all of it once: coefficients and points. An r1cs, where
+ * given, must be of the same circuit. */
 int gpud_circuit_open(struct gpud_circuit *c, const struct gpud_circuit_spec *spec, unsigned threads,
                       struct gpud_error *err);
 void gpud_circuit_close(struct gpud_circuit *c);    /* all zero bytes, twice: harmless */

@@ -454,6 +454,21 @@ static void test_no_allocation(void) {
     end_world();
 }
 
+/* What a proof on a GPU needs of a key besides what is loaded does not lie in the file's mapping. */
+static void test_points(void) {
+    const struct fmt_zkey *z = &circuits[0].zkey;
+    const uint8_t *const single[] = {z->key.alpha1, z->key.beta1, z->key.delta1, z->key.beta2, z->key.delta2,
+                                     circuits[0].ic};
+    struct fmt_zkey fresh;
+    struct fmt_error why;
+    for (int i = 0; i < 6; i++) CHECK(single[i] < z->file.bytes || single[i] >= z->file.bytes + z->file.size);
+    CHECK(fmt_zkey_open(&fresh, CASE "mul2_final.zkey", &why) == 0);
+    const uint8_t *const mapped[] = {fresh.key.alpha1, fresh.key.beta1, fresh.key.delta1, fresh.key.beta2,
+                                     fresh.key.delta2};
+    for (int i = 0; i < 5; i++) CHECK(memcmp(single[i], mapped[i], (i < 3 ? 2u : 4u) * z->curve->fq_bytes) == 0);
+    fmt_zkey_close(&fresh);
+}
+
 /* What is wrong with a slot is found before the device sees it. */
 static void test_checks(void) {
     struct shm_slot_desc good = {.n_vars = circuits[0].zkey.n_vars, .n_rows = circuits[0].zkey.n_rows}, d;
@@ -505,6 +520,7 @@ int main(void) {
     test_deadly_job();
     test_quarantine();
     test_checks();
+    test_points();
     test_no_allocation();
     unload_case();
     return failures != 0;
