@@ -16,7 +16,8 @@ NVCC ?= $(shell command -v nvcc 2>/dev/null || ls /usr/local/cuda/bin/nvcc 2>/de
 # The GPU back end is built where there is a compiler for it and a GPU to run it; CUDA=1 builds it on a machine without
 # a GPU (the programs then start on the CPU), CUDA=0 leaves it out.
 CUDA ?= $(if $(and $(NVCC),$(wildcard /dev/nvidiactl /proc/driver/nvidia)),1,0)
-CUDA_ARCH ?= -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 -gencode arch=compute_90,code=compute_90
+CUDA_ARCH ?= -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 \
+    -gencode arch=compute_90,code=compute_90
 
 WARN := -Wall -Wextra -Werror -Wstrict-prototypes -Wmissing-prototypes -Wshadow -Wvla -Wno-unused-function
 FLAGS.release := -O2
@@ -105,7 +106,7 @@ fuzz: deps                  ## long fuzzing of the parsers (FUZZ_SECONDS per tar
 	@$(MAKE) --no-print-directory -j$$(nproc) $(FUZZERS)
 	@tests/fuzz/run $${FUZZ_SECONDS:-300}
 
-test-numa: programs         ## shm/ in guests with several NUMA nodes under two kernels (fetches them and QEMU, installs nothing)
+test-numa: programs         ## shm/ in guests with NUMA nodes, two kernels (fetches them and QEMU, installs nothing)
 	@bash tests/numa_test.sh
 
 soak: programs              ## a service whose workers and daemon are killed at random (SOAK_SECONDS, default 600)
@@ -136,7 +137,8 @@ FORCE:
 $(B)/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
 	$(say) CC $<
-	$(Q)$(CC) $(CFLAGS) $(CFLAGS.$*) $(call isa,$<) $(if $(filter kernels/%,$<),$(if $(filter release,$(VARIANT)),-O3)) -MMD -MP -c $< -o $@
+	$(Q)$(CC) $(CFLAGS) $(CFLAGS.$*) $(call isa,$<) $(if $(filter kernels/%,$<),$(if $(filter release,$(VARIANT)),-O3)) \
+	    -MMD -MP -c $< -o $@
 $(B)/gpud/main.o $(B)/setup/main.o: $(B)/flags.cuda
 
 $(B)/%.cu.o: %.cu $(B)/flags.nvcc
@@ -161,7 +163,8 @@ $(B)/pinwheel-synth: $(B)/synth/main.o $(B)/libsynth.a $(B)/libformats.a $(B)/li
 $(B)/pinwheel-setup: $(B)/setup/main.o $(B)/libsetup.a $(B)/libformats.a $(B)/libshm.a $(KERNELS) $(SETUP_CU_OBJ)
 	$(say) LINK $@
 	$(Q)$(link) $(CUDA_LIBS)
-$(B)/pinwheel-tool: $(B)/launcher/main.o $(B)/liblauncher.a $(B)/libgpud.a $(B)/libsynth.a $(B)/libformats.a $(B)/libshm.a $(KERNELS)
+$(B)/pinwheel-tool: $(B)/launcher/main.o $(B)/liblauncher.a $(B)/libgpud.a $(B)/libsynth.a $(B)/libformats.a \
+    $(B)/libshm.a $(KERNELS)
 	$(say) LINK $@
 	$(Q)$(link)
 $(B)/pinwheel: launcher/pinwheel
@@ -195,7 +198,8 @@ FUZZ_OBJ := $(patsubst %.c,build/fuzz/obj/%.o,$(FUZZ_SRC))
 build/fuzz/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(say) CLANG $@
-	$(Q)$(CLANG) -std=c11 -D_GNU_SOURCE -g -O1 -I. -fno-strict-aliasing -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -MMD -MP -c $< -o $@
+	$(Q)$(CLANG) -std=c11 -D_GNU_SOURCE -g -O1 -I. -fno-strict-aliasing \
+	    -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -MMD -MP -c $< -o $@
 build/fuzz/libfuzzed.a: $(FUZZ_OBJ)
 	@rm -f $@
 	$(Q)ar rcs $@ $^

@@ -28,7 +28,7 @@ struct gpud_flight {
     struct shm_slot_ref slot;
     struct shm_slot_desc desc;
     uint64_t taken_ns;
-    bool alone;                 /* an attempt has failed before: if it is what devices fail of, it takes no other along */
+    bool alone;                 /* an attempt has failed before: if devices fail of it, it takes no other along */
     bool uploaded;              /* the slot's content is no longer needed by the device */
     uint8_t *publics;           /* a snapshot, since the slot goes before the proof ends; room for any circuit's */
     enum gpud_outcome outcome;  /* of the device's part */

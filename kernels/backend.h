@@ -72,8 +72,9 @@ struct krn_backend {
     void (*close)(struct krn_device *dev);
     /* Takes the workspace that proofs of any of the n keys need, the largest, and decides in which form keys are
      * loaded: expanded where all fit so, else in one copy, else streamed from the host for every proof, where a key
-     * alone exceeds the room. Only numbers of the keys are read, no points. budget: device bytes for workspace and keys; 0:
-     * what is free, less a margin. Once after open, and again only while no key is loaded. NULL on the CPU. */
+     * alone exceeds the room. Only numbers of the keys are read, no points. budget: device bytes for workspace and
+     * keys; 0: what is free, less a margin. Once after open, and again only while no key is loaded.
+     * NULL on the CPU. */
     int (*plan)(struct krn_device *dev, const struct krn_key *const keys[], unsigned n, uint64_t budget,
                 char err[KRN_ERR_TEXT]);
     /* Device bytes that key_load will take. 0 on the CPU. */

@@ -93,14 +93,14 @@ static size_t first_bad(is_good_fn *is_good, const struct sum_ops *ops, const ui
 
 size_t krn_g1_first_bad(const struct krn_curve *c, const uint8_t *points, size_t n, unsigned threads)
 {
-    return first_bad(c->id == KRN_BN254 ? bn254_g1_is_good : bls381_g1_is_good, sum_ops(c->id, 1, krn_cpu_isa()), points,
-                     n, threads);
+    return first_bad(c->id == KRN_BN254 ? bn254_g1_is_good : bls381_g1_is_good, sum_ops(c->id, 1, krn_cpu_isa()),
+                     points, n, threads);
 }
 
 size_t krn_g2_first_bad(const struct krn_curve *c, const uint8_t *points, size_t n, unsigned threads)
 {
-    return first_bad(c->id == KRN_BN254 ? bn254_g2_is_good : bls381_g2_is_good, sum_ops(c->id, 2, krn_cpu_isa()), points,
-                     n, threads);
+    return first_bad(c->id == KRN_BN254 ? bn254_g2_is_good : bls381_g2_is_good, sum_ops(c->id, 2, krn_cpu_isa()),
+                     points, n, threads);
 }
 
 struct finite_scan {

@@ -105,7 +105,8 @@ KRN_FN int64_t invert_steps(struct invert_matrix *m, int64_t eta, uint64_t f, ui
 }
 
 /* (f, g) = matrix (f, g) / 2^62, exactly. */
-KRN_FN void invert_apply(struct invert_number *f, struct invert_number *g, const struct invert_matrix *m, const int limbs)
+KRN_FN void invert_apply(struct invert_number *f, struct invert_number *g, const struct invert_matrix *m,
+                         const int limbs)
 {
     invert_wide cf = 0, cg = 0;
     KRN_UNROLL
@@ -149,7 +150,8 @@ KRN_FN void invert_apply_mod(struct invert_number *d, struct invert_number *e, c
 }
 
 /* a = sign (1 or -1) * a + k p, carried. */
-KRN_FN void invert_adjust(struct invert_number *a, int64_t sign, int64_t k, const struct invert_number *p, const int limbs)
+KRN_FN void invert_adjust(struct invert_number *a, int64_t sign, int64_t k, const struct invert_number *p,
+                          const int limbs)
 {
     int64_t carry = 0;
     KRN_UNROLL

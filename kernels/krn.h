@@ -57,7 +57,7 @@ size_t krn_g2_first_bad(const struct krn_curve *c, const uint8_t *points, size_t
 struct krn_key {
     enum krn_curve_id curve;
     uint32_t n_vars, n_public, log_domain;
-    uint32_t n_b;                   /* variables whose points in b1 and b2 are finite; 0: not known, as many as n_vars */
+    uint32_t n_b;                   /* variables whose points in b1 and b2 are finite; 0: unknown, so n_vars */
     const uint8_t *a, *b1, *b2;     /* n_vars points each (b2 in G2) */
     const uint8_t *l;               /* n_vars - n_public - 1, from signal n_public + 1 */
     const uint8_t *h;               /* 2^log_domain: odd Lagrange points of the doubled domain */

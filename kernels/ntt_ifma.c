@@ -1,5 +1,6 @@
 /*
- * The twin of kernels/ntt.c in eight lanes of AVX-512 IFMA, for sizes from 2^6. Entered only where krn_cpu_isa() says so.
+ * The twin of kernels/ntt.c in eight lanes of AVX-512 IFMA, for sizes from 2^6. Entered only where krn_cpu_isa()
+ * says so.
  *
  * A vector holds eight neighbours. Levels with m >= 8 pair whole vectors; for the last three, 64 neighbours are
  * transposed, so that they pair vectors too, and stay so until the forward transform has undone its first three.
@@ -462,7 +463,7 @@ static void quotient_row(const struct job *job, const struct ifma *f, vec *a, ve
     store_vec(job->out + v * LANES * KRN_FR_BYTES, &h);
 }
 
-/* The column that some tasks of COLUMNS neighbours begin with: its number in its block, and the block's first vector. */
+/* The column that a task of COLUMNS neighbours begins with: its number in its block, and the block's first vector. */
 static size_t column_of(const struct pass *p, size_t task, size_t *block)
 {
     size_t columns = p->stride < COLUMNS ? p->stride : COLUMNS, tasks = p->stride / columns;

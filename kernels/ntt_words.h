@@ -144,7 +144,8 @@ static void block_task(void *ctx, size_t task, unsigned thread)
 }
 
 /* The upper levels one by one, shared; below them blocks, shared. */
-static void transform_all(struct krn_ntt *t, struct krn_scalar *const *v, size_t count, enum krn_ntt_direction direction)
+static void transform_all(struct krn_ntt *t, struct krn_scalar *const *v, size_t count,
+                          enum krn_ntt_direction direction)
 {
     const size_t tasks = t->log_n > TASK_LOG ? t->n >> TASK_LOG : 1;
     struct batch b = {.t = t, .v = v, .direction = direction, .tasks = tasks};

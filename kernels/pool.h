@@ -24,6 +24,7 @@ unsigned krn_pool_threads(const struct krn_pool *pool);
 void krn_pool_run(struct krn_pool *pool, void (*fn)(void *ctx, unsigned i, unsigned n), void *ctx);
 
 /* Calls fn(ctx, task, thread) once for each task in 0 .. tasks-1; threads take tasks in this order as they get free. */
-void krn_pool_tasks(struct krn_pool *pool, size_t tasks, void (*fn)(void *ctx, size_t task, unsigned thread), void *ctx);
+void krn_pool_tasks(struct krn_pool *pool, size_t tasks, void (*fn)(void *ctx, size_t task, unsigned thread),
+                    void *ctx);
 
 #endif

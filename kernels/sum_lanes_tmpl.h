@@ -88,8 +88,8 @@ KRN_FN void L(inverse)(COORD r, COORD a, const lanes_v *norm_inverse, const stru
 
 #else
 
-/* Karatsuba on unreduced products: 3 multiplications, 2 reductions. Of factors below 5p, one of them below 3p; below 3p,
- * because c0 has p S added to stay positive. */
+/* Karatsuba on unreduced products: 3 multiplications, 2 reductions. Of factors below 5p, one of them below 3p; below
+ * 3p, because c0 has p S added to stay positive. */
 static __attribute__((noinline)) void L(mul)(COORD r, COORD a, COORD b, const struct lanes_prime *m)
 {
     lanes_v sa[N], sb[N], t0[2 * N], t1[2 * N], t2[2 * N];
@@ -395,8 +395,8 @@ KRN_FN void L(slope)(COORD slope, POINTS *a, POINTS *b, int special, const lanes
     L(mul)(slope, slope, inverse, m);
 }
 
-/* x = slope^2 - a.x - b.x, below 4p, and a.x - x, below 5p, of slope^2 below 2p: each one sum and one carry, so that the
- * product that waits for them waits little. square may be difference. */
+/* x = slope^2 - a.x - b.x, below 4p, and a.x - x, below 5p, of slope^2 below 2p: each one sum and one carry, so that
+ * the product that waits for them waits little. square may be difference. */
 KRN_FN void L(chord_x)(COORD x, COORD difference, COORD square, POINTS *a, POINTS *b, const struct lanes_prime *m)
 {
     KRN_UNROLL

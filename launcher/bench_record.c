@@ -4,16 +4,16 @@ const char *const bench_phase_names[BENCH_PHASES] = {
     [BENCH_QUEUE] = "wait for a worker", [BENCH_SLOT] = "wait for a slot", [BENCH_SYNTHESIS] = "synthesis",
     [BENCH_HAND_OFF] = "wait for the hand-off", [BENCH_UPLOAD] = "upload", [BENCH_GPU] = "wait for the device",
     [BENCH_A] = "sum A", [BENCH_L] = "sum L", [BENCH_B1] = "sum B1", [BENCH_B2] = "sum B2",
-    [BENCH_REST] = "wait for a and b", [BENCH_NTT] = "ntt", [BENCH_H] = "sum H", [BENCH_FINISH] = "finish", [BENCH_VERIFY] = "verify", [BENCH_SETTLE] = "settle",
-    [BENCH_TOTAL] = "total",
+    [BENCH_REST] = "wait for a and b", [BENCH_NTT] = "ntt", [BENCH_H] = "sum H", [BENCH_FINISH] = "finish",
+    [BENCH_VERIFY] = "verify", [BENCH_SETTLE] = "settle", [BENCH_TOTAL] = "total",
 };
 
 const char *const bench_phase_keys[BENCH_PHASES] = {
     [BENCH_QUEUE] = "worker_wait", [BENCH_SLOT] = "slot_wait", [BENCH_SYNTHESIS] = "synthesis",
     [BENCH_HAND_OFF] = "hand_off", [BENCH_UPLOAD] = "upload", [BENCH_GPU] = "device_wait", [BENCH_A] = "msm_a",
-    [BENCH_L] = "msm_l", [BENCH_B1] = "msm_b1", [BENCH_B2] = "msm_b2", [BENCH_REST] = "upload_wait", [BENCH_NTT] = "ntt",
-    [BENCH_H] = "msm_h", [BENCH_FINISH] = "finish", [BENCH_VERIFY] = "verify", [BENCH_SETTLE] = "settle",
-    [BENCH_TOTAL] = "total",
+    [BENCH_L] = "msm_l", [BENCH_B1] = "msm_b1", [BENCH_B2] = "msm_b2", [BENCH_REST] = "upload_wait",
+    [BENCH_NTT] = "ntt", [BENCH_H] = "msm_h", [BENCH_FINISH] = "finish", [BENCH_VERIFY] = "verify",
+    [BENCH_SETTLE] = "settle", [BENCH_TOTAL] = "total",
 };
 
 static int get(const struct fmt_json *j, const char *key, int64_t max, int64_t *value, struct fmt_error *err) {

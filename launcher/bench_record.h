@@ -37,8 +37,8 @@ struct bench_record {
 /* From the reply to `wait`. 0, or -1 with err. */
 int bench_record_read(struct bench_record *r, const struct fmt_json *reply, struct fmt_error *err);
 
-/* When the upload ended (without one: when it was taken), the computing began and ended; ns. A GPU sums over w while a and
- * b still travel. */
+/* When the upload ended (without one: when it was taken), the computing began and ended; ns. A GPU sums over w while
+ * a and b still travel. */
 uint64_t bench_record_uploaded(const struct bench_record *r);
 uint64_t bench_record_start(const struct bench_record *r);
 uint64_t bench_record_end(const struct bench_record *r);

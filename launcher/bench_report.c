@@ -75,7 +75,8 @@ static void print_windows(const struct bench_figures *f) {
 
 static void print_memory(const struct bench_run *b) {
     const struct bench_memory *m = &b->before, *n = &b->after;
-    printf("\nmemory, MiB, after the warm-up and at the end: daemon %.1f %.1f; workers %.1f %.1f; on devices %.1f %.1f\n",
+    printf("\nmemory, MiB, after the warm-up and at the end: "
+           "daemon %.1f %.1f; workers %.1f %.1f; on devices %.1f %.1f\n",
            mib(m->daemon), mib(n->daemon), mib(m->workers), mib(n->workers), mib(m->device), mib(n->device));
     printf("meanwhile: %" PRIu64 " allocations on devices, %" PRIu64 " registrations, %" PRIu64 " copies on the host\n",
            n->allocations - m->allocations, n->registrations - m->registrations, n->host_copies - m->host_copies);

@@ -13,7 +13,7 @@ typedef enum launcher_exit launcher_command(const struct launcher_options *o, st
 launcher_command launcher_prove;        /* NAME|circuit.zkey input.json|witness.wtns proof.json public.json */
 launcher_command launcher_verify;       /* verification_key.json public.json proof.json */
 launcher_command launcher_submit;       /* NAME [file]; prints the job's id. With --each: launcher_each */
-launcher_command launcher_each;         /* NAME file...: proves them all into a folder, and goes on where it was ended */
+launcher_command launcher_each;         /* NAME file...: proves them all into a folder; goes on where it was ended */
 launcher_command launcher_add;          /* NAME: registers a circuit */
 launcher_command launcher_forget;       /* NAME: the opposite; files stay */
 launcher_command launcher_witness;      /* NAME input.json witness.wtns: the witness alone */

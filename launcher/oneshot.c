@@ -19,12 +19,14 @@ struct oneshot {
 /* The vectors: what is wrong with a file is said before anything expensive is begun. */
 static int fill(struct oneshot *s, struct gpud_error *err) {
     struct fmt_error why;
-    if (synth_circuit_open(&s->circuit, s->o->zkey, s->o->r1cs, s->o->recipe, &why)) return gpud_fail(err, "%s", why.text);
+    if (synth_circuit_open(&s->circuit, s->o->zkey, s->o->r1cs, s->o->recipe, &why))
+        return gpud_fail(err, "%s", why.text);
     s->payload = aligned_alloc(FMT_PAYLOAD_ALIGN, s->circuit.place.bytes);
     if (!s->payload)
         return gpud_fail(err, "%s: no memory for %llu bytes of vectors", s->o->zkey,
                          (unsigned long long)s->circuit.place.bytes);
-    if (synth_circuit_fill(&s->circuit, s->o->witness, s->payload, s->o->threads, &why)) return gpud_fail(err, "%s", why.text);
+    if (synth_circuit_fill(&s->circuit, s->o->witness, s->payload, s->o->threads, &why))
+        return gpud_fail(err, "%s", why.text);
     return 0;
 }
 
@@ -62,8 +64,8 @@ static int prove(struct oneshot *s, struct gpud_proof *p, struct gpud_error *err
     case GPUD_PROVED: return 0;
     case GPUD_DEVICE_ERROR: return gpud_fail(err, "%s", p->text);
     default:
-        return gpud_fail(err, "%s: the proof does not verify: the witness does not satisfy the circuit of %s%s", s->o->witness,
-                         s->o->zkey, s->o->r1cs ? "" : "; give --r1cs FILE to be told the constraint");
+        return gpud_fail(err, "%s: the proof does not verify: the witness does not satisfy the circuit of %s%s",
+                         s->o->witness, s->o->zkey, s->o->r1cs ? "" : "; give --r1cs FILE to be told the constraint");
     }
 }
 

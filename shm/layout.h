@@ -104,7 +104,8 @@ struct shm_peer {
     uint32_t kind;              /* [owner] 0 our worker, 1 foreign producer */
     uint64_t epoch;             /* [daemon] +1 at each reap */
     _Atomic uint64_t jobs_done, slots_other_node;   /* [owner] counters */
-    _Atomic uint64_t job;       /* [owner] job id it works on: set before the take, 0 after READY; [daemon] 0 once it is dead */
+    _Atomic uint64_t job;       /* [owner] job id it works on: set before the take, 0 after READY;
+                                 * [daemon] 0 once it is dead */
     uint64_t pad[10];
     struct shm_bell bell;       /* its own: rung when a job is queued or a slot comes free */
 };

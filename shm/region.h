@@ -57,7 +57,8 @@ struct shm_region {
 uint64_t shm_region_size(const struct shm_spec *spec);
 
 /* Creates the region and takes the daemon's lock, which lives as long as r->fd and every copy of it (a forked child's
- * too). code EEXIST: one is there (adopt it, or unlink it if no one holds the lock); ENOSPC: /dev/shm or the node is too small. Leaves nothing behind on failure. */
+ * too). code EEXIST: one is there (adopt it, or unlink it if no one holds the lock); ENOSPC: /dev/shm or the node is
+ * too small. Leaves nothing behind on failure. */
 int shm_region_create(struct shm_region *r, const struct shm_spec *spec, struct shm_error *err);
 
 /* Takes over an existing region as daemon: waits up to wait_ms for the old daemon's lock, then maps it.

@@ -32,7 +32,7 @@ static void test_phases(void) {
     for (int i = 0; i < BENCH_PHASES; i++) CHECK(near(1e-6 * (double)ns[i], wanted[i]));
     for (int i = 0; i < BENCH_TOTAL; i++) sum += ns[i];
     CHECK(sum == ns[BENCH_TOTAL]);
-    r.t.start_ns -= 4 * MS;                 /* the sums over w began while a and b travelled, until 38; they end at 50 */
+    r.t.start_ns -= 4 * MS;                 /* sums over w began while a and b travelled, until 38; they end at 50 */
     bench_record_phases(&r, ns);
     CHECK(ns[BENCH_UPLOAD] == 4 * MS && ns[BENCH_GPU] == 0 && ns[BENCH_REST] == 0 && ns[BENCH_FINISH] == 8 * MS);
     r.t.upload_us = 20000;                  /* a and b are there at 53 alone */
@@ -51,7 +51,8 @@ static void test_phases(void) {
 static void test_device(void) {
     struct bench_record records[] = {record(0), record(50), record(85)};
     struct bench_run run = {
-        .records = records, .n_records = 3, .start_ns = 0, .end_ns = 170 * MS, .n_circuits = 1, .slot_bytes = {50000000},
+        .records = records, .n_records = 3, .start_ns = 0, .end_ns = 170 * MS, .n_circuits = 1,
+        .slot_bytes = {50000000},
     };
     struct bench_figures f;
     struct gpud_error err;

@@ -99,7 +99,8 @@ refused 1 'cgroup' unshare --mount bash -c '
     mount -t tmpfs none /sys/fs/cgroup && mkdir /sys/fs/cgroup/memory && cd /sys/fs/cgroup/memory &&
         echo $((48 << 20)) >memory.limit_in_bytes && echo $((8 << 20)) >memory.usage_in_bytes &&
         cp memory.limit_in_bytes ../memory.max && cp memory.usage_in_bytes ../memory.current &&
-        cp memory.limit_in_bytes memory.max && cd / && exec "$@"' - "$pinwheel" up --slots 40 --circuit "$(circuit $name)"
+        cp memory.limit_in_bytes memory.max && cd / && exec "$@"' - \
+    "$pinwheel" up --slots 40 --circuit "$(circuit $name)"
 grep -qE '[0-9.]+ (MiB|GiB)' "$tmp/err" || fail "no numbers: $(<"$tmp/err")"
 
 echo "as nobody, on a read-only root, with a /dev/shm of 64 MB, in a PID namespace, without io_uring"

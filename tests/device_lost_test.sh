@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Devices that fail, with real processes and real restarts: a job whose device is lost is proved by the next daemon from the
-# slot that it has; one that its device fails of each time fails after three attempts, with the reason, and the others are
-# proved; a service whose devices never prove anything is not restarted for ever, and keeps its jobs.
+# Devices that fail, with real processes and real restarts: a job whose device is lost is proved by the next daemon
+# from the slot that it has; one that its device fails of each time fails after three attempts, with the reason, and
+# the others are proved; a service whose devices never prove anything is not restarted for ever, and keeps its jobs.
 # shellcheck source=tests/service.sh
 source "$(dirname "$0")/service.sh"
 deadly=mul2_bn128 good=merkle20o2_bn128

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What is full, slow or gone: a daemon that takes nothing while all slots are READY and jobs wait behind them, a job table
-# without room, a region that somebody removes under the service, and one that is gone with everything, as after a reboot.
+# What is full, slow or gone: a daemon that takes nothing while all slots are READY and jobs wait behind them, a job
+# table without room, a region that somebody removes under the service, and one that is gone as after a reboot.
 # shellcheck source=tests/service.sh
 source "$(dirname "$0")/service.sh"
 
@@ -64,7 +64,9 @@ status=0
 wait $waiting || status=$?
 ((status == 3)) || fail "the client that waited: status $status, $(<"$tmp/waiting")"
 grep -q "job $id is lost" "$tmp/waiting" || fail "the client is told: $(<"$tmp/waiting")"
-back() { [[ $(daemon_pid 2>/dev/null) != "$daemon" ]] && [[ $("$pinwheel" status --json 2>/dev/null) == *'"ready": true'* ]]; }
+back() {
+    [[ $(daemon_pid 2>/dev/null) != "$daemon" ]] && [[ $("$pinwheel" status --json 2>/dev/null) == *'"ready": true'* ]]
+}
 until_true 60 back
 grep -q 'was removed by somebody else' "$log" || fail "the log: $(tail -n 5 "$log")"
 refused 1 "job $id is not known" "$pinwheel" wait "$id"

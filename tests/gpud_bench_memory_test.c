@@ -1,6 +1,7 @@
 /*
- * The measurement of gpud/bench_memory.h on a device that is a piece of memory: every kind is copied as often as asked,
- * what is registered is unregistered, the bytes are random and checked, and the picture shows what was measured. RUN_TSAN
+ * The measurement of gpud/bench_memory.h on a device that is a piece of memory: every kind is copied as often as
+ * asked, what is registered is unregistered, the bytes are random and checked, and the picture shows what was
+ * measured. RUN_TSAN
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,7 +21,8 @@ struct krn_copier {
 };
 
 static struct {
-    unsigned copies, locks, unlocks, takes, given, closed, skipped_from;    /* skipped_from: copies from here on do nothing */
+    unsigned copies, locks, unlocks, takes, given, closed;
+    unsigned skipped_from;      /* copies from here on do nothing */
     double zeros;               /* the largest share of zero bytes in anything that was copied */
     bool no_lock;
 } fake;

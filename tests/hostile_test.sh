@@ -11,7 +11,9 @@ ms=1500
 [[ -z ${PINWHEEL_TEST_SHORT:-} ]] || ms=700
 verify=() released=0 withheld=0
 
-up() { "$pinwheel" up --workers 2 --slots 4 --circuit "$(circuit $name)" --circuit "$(circuit range_bn128)" >"$tmp/out"; }
+up() {
+    "$pinwheel" up --workers 2 --slots 4 --circuit "$(circuit $name)" --circuit "$(circuit range_bn128)" >"$tmp/out"
+}
 hostile=("$bin/tests/helpers/hostile" "$PINWHEEL_INSTANCE")
 ready() { "$pinwheel" status --json 2>/dev/null | grep -q '"ready": true'; }
 gone() { [[ ! -e /proc/$1 ]]; }
@@ -32,7 +34,8 @@ tried=0
 good_job() {
     local id
     id=$("$pinwheel" submit $name "$(wtns $name)")
-    timeout 60 "$pinwheel" wait "$id" "$tmp/good$((++tried)).proof" "$tmp/good$tried.public" || fail "$1: a good job fails"
+    timeout 60 "$pinwheel" wait "$id" "$tmp/good$((++tried)).proof" "$tmp/good$tried.public" ||
+        fail "$1: a good job fails"
     verify+=("$(vk $name)" "$tmp/good$tried.proof" "$tmp/good$tried.public")
 }
 unharmed() { # WHEN PID
@@ -86,7 +89,8 @@ before=$(daemon_pid)
 kill -KILL "$before"
 back() { ready && [[ $(daemon_pid) != "$before" ]]; }
 until_true 60 back
-refused 1 'not the one that was verified|circuit [0-9]+, which is not' "$pinwheel" wait "$id" "$tmp/none.proof" "$tmp/none.public"
+refused 1 'not the one that was verified|circuit [0-9]+, which is not' \
+    "$pinwheel" wait "$id" "$tmp/none.proof" "$tmp/none.public"
 "$pinwheel" wait "$good" "$tmp/good.proof" "$tmp/good.public" || fail "a good result of an earlier daemon is withheld"
 verify+=("$(vk $name)" "$tmp/good.proof" "$tmp/good.public")
 
@@ -138,8 +142,10 @@ cut() {
     "${hostile[@]}" cut "$seed" "$1" >"$tmp/hostile"
     until_true 60 back
     wait $waiting || status=$?
-    [[ $status != 0 && $status != 124 ]] || [[ -e $tmp/none.proof ]] || fail "$2: the client that waited: status $status"
-    ! grep -qE 'status (134|135|139)' "$log" || fail "$2: the daemon died of a signal: $(grep 'ended with status' "$log")"
+    [[ $status != 0 && $status != 124 ]] || [[ -e $tmp/none.proof ]] ||
+        fail "$2: the client that waited: status $status"
+    ! grep -qE 'status (134|135|139)' "$log" ||
+        fail "$2: the daemon died of a signal: $(grep 'ended with status' "$log")"
     good_job "after the cut"
     refused 1 "job $id is not known" "$pinwheel" wait "$id" "$tmp/none.proof" "$tmp/none.public"
     two_new() { (($(worker_pids | wc -l) == 2)); }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# From input.json to proof: circuits registered with their witness programs, proved one shot and through the service; many at
-# once; what is wrong with an input or a program fails its own job only.
+# From input.json to proof: circuits registered with their witness programs, proved one shot and through the service;
+# many at once; what is wrong with an input or a program fails its own job only.
 # shellcheck source=tests/service.sh
 source "$(dirname "$0")/service.sh"
 cache=$PWD/build/test-cache
@@ -9,19 +9,21 @@ cache=$PWD/build/test-cache
 add() {
     local name=$1 base=$cases/$1/${1%_*}
     shift
-    "$pinwheel" add "$name" --zkey "${base}_final.zkey" --wasm "$base.wasm" --r1cs "$base.r1cs" --vk "$cases/$name/vk.json" \
-        --cache "$cache" "$@"
+    "$pinwheel" add "$name" --zkey "${base}_final.zkey" --wasm "$base.wasm" --r1cs "$base.r1cs" \
+        --vk "$cases/$name/vk.json" --cache "$cache" "$@"
 }
 input() { echo "$cases/$1/${1%_*}.json"; }
 
 echo "registering"
 add mul2_bn128 >"$tmp/out"
-grep -q 'circuit mul2_bn128: BN254, .* 2 input values, circom 2\.[0-9.]*, constraints checked' "$tmp/out" || fail "add says: $(<"$tmp/out")"
+grep -q 'circuit mul2_bn128: BN254, .* 2 input values, circom 2\.[0-9.]*, constraints checked' "$tmp/out" ||
+    fail "add says: $(<"$tmp/out")"
 add range_bn128 >/dev/null
 add sorted16_bls12381 >/dev/null
 add merkle20o2_bn128 >/dev/null
 refused 1 'not the verification key' "$pinwheel" add x --zkey "$(zkey mul2_bn128)" --vk "$(vk range_bn128)"
-refused 1 '4 values and the key .* wants 208' "$pinwheel" add x --zkey "$(zkey range_bn128)" --wasm "$cases/mul2_bn128/mul2.wasm" --cache "$cache"
+refused 1 '4 values and the key .* wants 208' "$pinwheel" add x --zkey "$(zkey range_bn128)" \
+    --wasm "$cases/mul2_bn128/mul2.wasm" --cache "$cache"
 refused 1 'no WebAssembly' "$pinwheel" add x --zkey "$(zkey mul2_bn128)" --wasm "$(zkey mul2_bn128)"
 refused 1 'name' "$pinwheel" add ../x --zkey "$(zkey mul2_bn128)"
 refused 2 'zkey' "$pinwheel" add x --wasm "$cases/mul2_bn128/mul2.wasm"
@@ -40,7 +42,8 @@ refused 1 'assertion failed in the circuit: Error in template Num2Bits_0 line: 3
 
 echo "through the service: what up serves is what is registered"
 "$pinwheel" add command --zkey "$(zkey range_bn128)" --witness-seconds 2 --witness-program \
-    "test -s {input} && if grep -q crash {input}; then echo 'last words' >&2; kill -SEGV \$\$; elif grep -q loop {input}; then sleep 100; else cat $(wtns range_bn128) >{output}; fi" >/dev/null
+    "test -s {input} && if grep -q crash {input}; then echo 'last words' >&2; kill -SEGV \$\$; \
+    elif grep -q loop {input}; then sleep 100; else cat $(wtns range_bn128) >{output}; fi" >/dev/null
 "$pinwheel" up --workers 4 >/dev/null
 for name in mul2_bn128 sorted16_bls12381 merkle20o2_bn128 range_bn128; do
     "$pinwheel" prove "$name" "$(input "$name")" "$tmp/$name.proof" "$tmp/$name.public"
@@ -74,7 +77,8 @@ try "signal 'x': a string that is no number" '{"x":"abc","lo":0,"hi":1}'
 try "signal 'x\[1\]': an array among values" '{"x":[1,[2]],"lo":0,"hi":1}'
 try "input signal 'y2': the circuit has no such input" '{"x":1,"lo":0,"hi":1,"y2":1}'
 try "2 of 3 values are given" '{"x":1,"lo":0}'
-try "not below the field's prime" '{"x":"21888242871839275222246405745257275088548364400416034343698204186575808495617","lo":0,"hi":1}'
+try "not below the field's prime" \
+    '{"x":"21888242871839275222246405745257275088548364400416034343698204186575808495617","lo":0,"hi":1}'
 try "line 1, character 7" '{"x": }'
 
 echo "a command: its output taken, its last words told, its crash and its endless loop the job's own"
@@ -99,10 +103,11 @@ echo '{"a":1}' >"$tmp/in/broken.json"
 grep -q 'proved, 0 were there, 0 failed' "$tmp/out" || fail "--each says: $(<"$tmp/out")"
 status=0
 "$pinwheel" submit mul2_bn128 --each "$tmp"/in/*.json --out "$tmp/proofs" >"$tmp/out" 2>"$tmp/err" || status=$?
-[[ $status == 1 ]] && grep -q '45 were there, 1 failed, of 101' "$tmp/out" && grep -q "broken.json: job .*1 of 2 values" "$tmp/err" ||
-    fail "--each says $status: $(cat "$tmp/out" "$tmp/err")"
+[[ $status == 1 ]] && grep -q '45 were there, 1 failed, of 101' "$tmp/out" &&
+    grep -q "broken.json: job .*1 of 2 values" "$tmp/err" || fail "--each says $status: $(cat "$tmp/out" "$tmp/err")"
 for i in $(seq 100); do
-    [[ $(jq -r '.[0]' "$tmp/proofs/$i.public.json") == $(((i + 1) * 3 * i)) ]] || fail "input $i: $(<"$tmp/proofs/$i.public.json")"
+    [[ $(jq -r '.[0]' "$tmp/proofs/$i.public.json") == $(((i + 1) * 3 * i)) ]] ||
+        fail "input $i: $(<"$tmp/proofs/$i.public.json")"
     verify+=("$(vk mul2_bn128)" "$tmp/proofs/$i.proof.json" "$tmp/proofs/$i.public.json")
 done
 refused 2 'same proof file' "$pinwheel" submit mul2_bn128 --each "$tmp/in/1.json" "$tmp/./in/1.json" --out "$tmp/proofs"

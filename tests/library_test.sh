@@ -1,19 +1,21 @@
 #!/usr/bin/env bash
-# libpinwheel-synth: the examples in C and Python as they stand in examples/README.md, misuse, and ten foreign producers that
-# die at random among good ones: they lose their own jobs and nothing else.
+# libpinwheel-synth: the examples in C and Python as they stand in examples/README.md, misuse, and ten foreign
+# producers that die at random among good ones: they lose their own jobs and nothing else.
 # shellcheck source=tests/service.sh
 source "$(dirname "$0")/service.sh"
 build=$bin
 circuit_files=$tmp/cubic
 
 python3 examples/cubic.py r1cs "$circuit_files.r1cs"
-"$pinwheel" setup --vk "$circuit_files.vk.json" "$circuit_files.r1cs" "$circuit_files.zkey" >"$tmp/out" 2>&1 || fail "$(<"$tmp/out")"
+"$pinwheel" setup --vk "$circuit_files.vk.json" "$circuit_files.r1cs" "$circuit_files.zkey" >"$tmp/out" 2>&1 ||
+    fail "$(<"$tmp/out")"
 "$pinwheel" up --workers 1 --circuit "cubic=$circuit_files.zkey,$circuit_files.r1cs" >/dev/null
 
 echo "the example in C, with an installed library found by pkg-config"
 make -s CUDA=0 "B=$build" PREFIX="$tmp/usr" install >"$tmp/out" 2>&1 || fail "make install: $(<"$tmp/out")"
 # shellcheck disable=SC2046 # words are wanted
-cc -Wall -Wextra -Werror -o "$tmp/cubic.bin" examples/cubic.c $(PKG_CONFIG_PATH=$tmp/usr/lib/pkgconfig pkg-config --cflags --libs pinwheel-synth)
+cc -Wall -Wextra -Werror -o "$tmp/cubic.bin" examples/cubic.c \
+    $(PKG_CONFIG_PATH=$tmp/usr/lib/pkgconfig pkg-config --cflags --libs pinwheel-synth)
 export LD_LIBRARY_PATH=$tmp/usr/lib
 "$tmp/cubic.bin" 3 "$tmp/c.proof" "$tmp/c.public"
 [[ $(jq -c . "$tmp/c.public") == '["35"]' ]] || fail "C: $(<"$tmp/c.public")"
@@ -28,7 +30,8 @@ echo "the interface in the library is the one in the header, and nothing else"
 nm -D --defined-only "$tmp/usr/lib/libpinwheel-synth.so" | sed -n 's/.* T //p' | sort >"$tmp/have"
 grep -oE 'pinwheel_synth_[a-z_]+\(' synth/pinwheel-synth.h | tr -d '(' | sort -u >"$tmp/want"
 cmp "$tmp/have" "$tmp/want" || fail "$(diff "$tmp/have" "$tmp/want")"
-[[ $(nm -D --defined-only "$tmp/usr/lib/libpinwheel-synth.so" | wc -l) == $(wc -l <"$tmp/want") ]] || fail "more than functions is visible"
+[[ $(nm -D --defined-only "$tmp/usr/lib/libpinwheel-synth.so" | wc -l) == $(wc -l <"$tmp/want") ]] ||
+    fail "more than functions is visible"
 echo "ten producers that die at random, again and again, among good ones"
 seed=${TEST_SEED:-20260301}
 echo "seed $seed (TEST_SEED)"
@@ -58,7 +61,9 @@ for ((round = 0; round < rounds; round++)); do
     good=()
 done
 ((killed == 10 * rounds)) || fail "only $killed of $((10 * rounds)) producers died: $(cat "$tmp"/dying.*)"
-none_left() { ! "$pinwheel" region | grep -qE '^(slot [0-9]+ (CLAIMED|FILLING)|job [0-9]+ (QUEUED|SYNTHESIS|PROVING)) '; }
+none_left() {
+    ! "$pinwheel" region | grep -qE '^(slot [0-9]+ (CLAIMED|FILLING)|job [0-9]+ (QUEUED|SYNTHESIS|PROVING)) '
+}
 until_true 20 none_left
 
 node tests/judge.js verify "${verify[@]}" | grep -v '^ok' && fail "snarkjs refuses a proof"

@@ -37,7 +37,8 @@ check() {
         (cd "$dir" && spin "$@" -t -p m.pml 2>/dev/null | tail -n 80)
         failed=1
     else
-        printf '%-46s %9s states, 0 errors\n' "$*" "$(grep -oE '^ *[0-9]+ states, stored' <<<"$out" | grep -oE '[0-9]+')"
+        states=$(grep -oE '^ *[0-9]+ states, stored' <<<"$out" | grep -oE '[0-9]+')
+        printf '%-46s %9s states, 0 errors\n' "$*" "$states"
     fi
 }
 

@@ -1,7 +1,8 @@
 /*
- * Sums over scalars that another process may write at any moment: numbers far above the order, and a thread that changes
- * them while they are measured, recoded and sorted. The sum may be any; nothing outside may be touched (the sanitizer's
- * business), and the next sum over good scalars is right. Not for ThreadSanitizer: the race is what is tested.
+ * Sums over scalars that another process may write at any moment: numbers far above the order, and a thread that
+ * changes them while they are measured, recoded and sorted. The sum may be any; nothing outside may be touched (the
+ * sanitizer's business), and the next sum over good scalars is right. Not for ThreadSanitizer: the race is what is
+ * tested.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -87,6 +88,7 @@ int main(void) {
     if (!pool) return 1;
     int rc = run(pool, seed);
     krn_pool_free(pool);
-    if (rc) printf("a sum over good scalars is wrong after sums over changing ones; seed %llu\n", (unsigned long long)seed);
+    if (rc)
+        printf("a sum over good scalars is wrong after sums over changing ones; seed %llu\n", (unsigned long long)seed);
     return rc != 0;
 }

@@ -262,7 +262,8 @@ static void every_kind(struct world *w, size_t n, unsigned threads)
 
 static void every_size(struct world *w, size_t limit)
 {
-    static const size_t sizes[] = {0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 255, 256, 257, 1023, 1025, 4097};
+    static const size_t sizes[] = {0,  1,  2,  3,  7,   8,   9,   15,   16,   17,  31,
+                                   33, 63, 64, 65, 255, 256, 257, 1023, 1025, 4097};
     strcpy(w->what, "random");
     logs_random(w, limit);
     make_points(w, limit);

@@ -24,8 +24,8 @@ in_model() {
     local dir=$out/model.$1
     command -v spin >/dev/null || return 1
     rm -rf "$dir" && mkdir -p "$dir" && cp tests/model/handoff.pml "$dir/m.pml"
-    (cd "$dir" && spin "-D$1" "${@:2}" -a m.pml && gcc -w -O2 -DSAFETY -DCOLLAPSE -DVECTORSZ=2048 -o pan pan.c) >/dev/null 2>&1 ||
-        return 1
+    (cd "$dir" && spin "-D$1" "${@:2}" -a m.pml && gcc -w -O2 -DSAFETY -DCOLLAPSE -DVECTORSZ=2048 -o pan pan.c) \
+        >/dev/null 2>&1 || return 1
     (cd "$dir" && ./pan -m100000 2>&1 | grep -q 'errors: 1')
 }
 

@@ -17,7 +17,8 @@ declare -A key=(
 )
 declare -A input=(
     [signup]='{"identity_secret":"12345","attester_id":"678","epoch":"3","chain_id":"1"}'
-    [epochKeyLite]='{"identity_secret":"12345","reveal_nonce":"1","attester_id":"55","epoch":"3","nonce":"1","sig_data":"696969","chain_id":"1"}'
+    [epochKeyLite]='{"identity_secret":"12345","reveal_nonce":"1","attester_id":"55","epoch":"3","nonce":"1",
+        "sig_data":"696969","chain_id":"1"}'
     [reveal]='{"x":"5","y":"7","PLANETHASH_KEY":"1","SPACETYPE_KEY":"2","SCALE":"16384","xMirror":"0","yMirror":"0"}'
     [whitelist]='{"key":"12345","recipient":"678"}'
 )
@@ -33,7 +34,8 @@ done
 node tests/judge.js witness "${witnesses[@]}"
 
 for name in "${!key[@]}"; do
-    "$bin/pinwheel" prove --instance "$instance" "${key[$name]}.zkey" "$tmp/$name.wtns" "$tmp/$name.proof" "$tmp/$name.public"
+    "$bin/pinwheel" prove --instance "$instance" "${key[$name]}.zkey" "$tmp/$name.wtns" \
+        "$tmp/$name.proof" "$tmp/$name.public"
     verify+=("${key[$name]}.zkey" "$tmp/$name.proof" "$tmp/$name.public")
 done
 
@@ -47,11 +49,13 @@ done
 node tests/judge.js verify "${verify[@]}"
 
 # A published witness program whose witness does not satisfy its circuit: refused, with the constraint's number.
-echo '{"x":"5","y":"7","r":"100","PLANETHASH_KEY":"1","SPACETYPE_KEY":"2","SCALE":"16384","xMirror":"0","yMirror":"0"}' >"$tmp/init.json"
+echo '{"x":"5","y":"7","r":"100","PLANETHASH_KEY":"1","SPACETYPE_KEY":"2","SCALE":"16384",
+    "xMirror":"0","yMirror":"0"}' >"$tmp/init.json"
 init=$keys/@darkforest_eth_snarks/init
 node tests/judge.js witness "$init.wasm" "$tmp/init.json" "$tmp/init.wtns"
 rc=0
-"$bin/pinwheel" prove --instance "$instance" --r1cs "$init.r1cs" "$init.zkey" "$tmp/init.wtns" "$tmp/init.proof" "$tmp/init.public" 2>"$tmp/err" || rc=$?
+"$bin/pinwheel" prove --instance "$instance" --r1cs "$init.r1cs" "$init.zkey" "$tmp/init.wtns" \
+    "$tmp/init.proof" "$tmp/init.public" 2>"$tmp/err" || rc=$?
 [[ $rc == 1 && ! -e $tmp/init.proof ]] && grep -q 'constraint 64' "$tmp/err" || {
     echo "init: exit $rc, $(cat "$tmp/err")"
     exit 1

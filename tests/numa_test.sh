@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The region on several NUMA nodes, and all of shm/ on the kernel of Debian 12 (6.1: no futex in io_uring, so the bell is an
-# eventfd) and on that of its backports (6.12: futex), in guests under QEMU without any acceleration: two nodes, and four of
-# which one has no CPUs and one no memory. The whole service runs there too (tests/guest/service.c). It says nothing of speed.
-# tests/guest/get brings QEMU and the kernels; skips where they cannot be had.
+# The region on several NUMA nodes, and all of shm/ on the kernel of Debian 12 (6.1: no futex in io_uring, so the bell
+# is an eventfd) and on that of its backports (6.12: futex), in guests under QEMU without any acceleration: two nodes,
+# and four of which one has no CPUs and one no memory. The whole service runs there too (tests/guest/service.c). It
+# says nothing of speed. tests/guest/get brings QEMU and the kernels; skips where they cannot be had.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 guest=build/guest
@@ -35,7 +35,8 @@ strip "$root"/tests/* "$root"/bin/*
 
 # QEMU options, separated by spaces
 memory() { echo "-object memory-backend-ram,id=m$1,size=$2M"; } # NODE MIB
-two="-smp 4 -m 1536 $(memory 0 1024) $(memory 1 512) -numa node,nodeid=0,cpus=0-1,memdev=m0 -numa node,nodeid=1,cpus=2-3,memdev=m1"
+two="-smp 4 -m 1536 $(memory 0 1024) $(memory 1 512)
+    -numa node,nodeid=0,cpus=0-1,memdev=m0 -numa node,nodeid=1,cpus=2-3,memdev=m1"
 four="-smp 6 -m 1792 $(memory 0 768) $(memory 1 512) $(memory 2 512)
     -numa node,nodeid=0,cpus=0-1,memdev=m0 -numa node,nodeid=1,cpus=2-3,memdev=m1
     -numa node,nodeid=2,memdev=m2 -numa node,nodeid=3,cpus=4-5
@@ -60,11 +61,13 @@ boot() {
         return
     fi
     while read -r _ what code _; do
-        [[ $code == 0 || ($code == 77 && $what != shm_numa_test) ]] || { echo "FAIL: $what in $name: $code"; failed=$((failed + 1)); }
+        [[ $code == 0 || ($code == 77 && $what != shm_numa_test) ]] ||
+            { echo "FAIL: $what in $name: $code"; failed=$((failed + 1)); }
     done < <(grep '^GUEST' "$log")
     grep -q 'not tried' "$log" && { echo "FAIL: $name: $(grep 'not tried' "$log")"; failed=$((failed + 1)); }
     ((failed == before)) || grep -v '^$' "$log"
-    echo "$name: Linux $kernel, nodes $nodes, $((SECONDS - begun)) s: $(grep -cE '^GUEST (shm|service).* 0 ' "$log") tests passed;" \
+    echo "$name: Linux $kernel, nodes $nodes, $((SECONDS - begun)) s:" \
+        "$(grep -cE '^GUEST (shm|service).* 0 ' "$log") tests passed;" \
         "$(grep -o '[0-9]* worker kills.*' "$log" | tail -n 1)"
 }
 for kernel in 6.12 6.1; do

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A service in a cgroup with a real memory limit: `up` counts it, and a worker that takes all the memory is killed by the
-# kernel, not the daemon; its job is tried again, or fails after three attempts and names the signal; the service goes on.
-# Then a kernel that gives no large pages.
+# A service in a cgroup with a real memory limit: `up` counts it, and a worker that takes all the memory is killed by
+# the kernel, not the daemon; its job is tried again, or fails after three attempts and names the signal; the service
+# goes on. Then a kernel that gives no large pages.
 # shellcheck source=tests/service.sh
 source "$(dirname "$0")/service.sh"
 
@@ -13,9 +13,12 @@ echo "no large pages"
 python3 -c 'import ctypes, os, sys
 PR_SET_THP_DISABLE = 41
 ctypes.CDLL(None).prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) == 0 or sys.exit("prctl")
-os.execv(sys.argv[1], sys.argv[1:])' "$pinwheel" up --circuit "$(circuit $name)" >"$tmp/out" || fail "up: $(<"$tmp/out")"
-grep -q ' 0 MiB of it in 2 MiB pages' "$log" || fail "large pages where the kernel gives none: $(grep 'MiB pages' "$log")"
-"$pinwheel" wait "$("$pinwheel" submit $name "$(wtns $name)")" "$tmp/proof" "$tmp/public" || fail "no proof without large pages"
+os.execv(sys.argv[1], sys.argv[1:])' "$pinwheel" up --circuit "$(circuit $name)" >"$tmp/out" ||
+    fail "up: $(<"$tmp/out")"
+grep -q ' 0 MiB of it in 2 MiB pages' "$log" ||
+    fail "large pages where the kernel gives none: $(grep 'MiB pages' "$log")"
+"$pinwheel" wait "$("$pinwheel" submit $name "$(wtns $name)")" "$tmp/proof" "$tmp/public" ||
+    fail "no proof without large pages"
 "$pinwheel" down
 
 # ---- a group of our own, below the one that we are in ----
@@ -38,7 +41,8 @@ end() {
     clean_up
 }
 trap end EXIT
-echo $limit >"$group/$limit_file" 2>/dev/null || { echo "no memory controller at $group: a limit was not tried"; exit 77; }
+echo $limit >"$group/$limit_file" 2>/dev/null ||
+    { echo "no memory controller at $group: a limit was not tried"; exit 77; }
 limited() { # COMMAND...: in the group
     # shellcheck disable=SC2016
     bash -c 'echo $BASHPID >"$0" && exec "$@"' "$group/cgroup.procs" "$@"
@@ -46,7 +50,8 @@ limited() { # COMMAND...: in the group
 
 echo "a limit counts"
 refused 1 'cgroup.*MiB' limited "$pinwheel" up --slots 200 --circuit "$(circuit $name)"
-limited "$pinwheel" up --test-hooks --workers 2 --slots 4 --circuit "$(circuit $name r1cs)" >"$tmp/out" || fail "up: $(<"$tmp/out")"
+limited "$pinwheel" up --test-hooks --workers 2 --slots 4 --circuit "$(circuit $name r1cs)" >"$tmp/out" ||
+    fail "up: $(<"$tmp/out")"
 daemon=$(daemon_pid)
 grep -qx "$daemon" "$group/cgroup.procs" || fail "the daemon is not in the group"
 for pid in $(worker_pids); do
@@ -64,8 +69,10 @@ touch "$PINWHEEL_TEST_EAT"
 id=$("$pinwheel" submit $name "$(wtns $name)")
 expect_proof "$id"
 is $((before + 1)) kills || fail "the kernel killed $(($(kills) - before)), not one"
-"$pinwheel" region | grep -q "^job $id .* attempts 1$" || fail "the attempt is not counted: $("$pinwheel" region | grep "^job $id")"
-grep -qE 'worker [0-9]+ \(peer [0-9]+\) died by signal 9 .*took back 1 slots and 1 jobs' "$log" || fail "the log: $(tail -n 3 "$log")"
+"$pinwheel" region | grep -q "^job $id .* attempts 1$" ||
+    fail "the attempt is not counted: $("$pinwheel" region | grep "^job $id")"
+grep -qE 'worker [0-9]+ \(peer [0-9]+\) died by signal 9 .*took back 1 slots and 1 jobs' "$log" ||
+    fail "the log: $(tail -n 3 "$log")"
 
 echo "three workers are killed for memory"
 touch "$PINWHEEL_TEST_EAT"
@@ -75,7 +82,8 @@ for _ in 2 3; do
     until_true 20 eaten
     touch "$PINWHEEL_TEST_EAT"
 done
-refused 1 "died on each of 3 attempts, the last time by signal 9" "$pinwheel" wait "$id" "$tmp/none.proof" "$tmp/none.public"
+refused 1 "died on each of 3 attempts, the last time by signal 9" \
+    "$pinwheel" wait "$id" "$tmp/none.proof" "$tmp/none.public"
 is $((before + 4)) kills || fail "the kernel killed $(($(kills) - before)), not four"
 [[ ! -e $tmp/none.proof ]] || fail "a failed job left files"
 

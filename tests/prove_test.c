@@ -232,8 +232,8 @@ static void unsatisfied(struct proving *p)
         uint64_t row = ~0ull;
         p->c[(size_t)bad * KRN_FR_BYTES] ^= 1;
         int rc = cpu->finish(begin(p, &d, p->c), &proof, NULL, &row, err);
-        check(rc == KRN_ROW_DIFFERS && row == bad, "%s: row %u is wrong, but finish gives %d, row %llu", p->name, bad, rc,
-              (unsigned long long)row);
+        check(rc == KRN_ROW_DIFFERS && row == bad, "%s: row %u is wrong, but finish gives %d, row %llu", p->name, bad,
+              rc, (unsigned long long)row);
         p->c[(size_t)bad * KRN_FR_BYTES] ^= 1;
     }
     uint8_t *last = p->w + (size_t)(p->z.n_vars - 1) * KRN_FR_BYTES;
@@ -268,9 +268,11 @@ static void jobs(struct proving *p)
         check_same(p, &first, &proof, "another job");
     }
     err[0] = '\0';
-    check(cpu->begin(d.key, &v, p->z.curve->r, p->s, job, err) == -EINVAL && err[0] != '\0', "%s: r is the order", p->name);
+    check(cpu->begin(d.key, &v, p->z.curve->r, p->s, job, err) == -EINVAL && err[0] != '\0', "%s: r is the order",
+          p->name);
     err[0] = '\0';
-    check(cpu->begin(d.key, &v, p->r, p->z.curve->r, job, err) == -EINVAL && err[0] != '\0', "%s: s is the order", p->name);
+    check(cpu->begin(d.key, &v, p->r, p->z.curve->r, job, err) == -EINVAL && err[0] != '\0', "%s: s is the order",
+          p->name);
     unload(&d);
 }
 
@@ -299,11 +301,13 @@ static void refusals(const struct proving *p)
     struct krn_dev_key *loaded = NULL;
     key.log_domain = 29;
     err[0] = '\0';
-    check(cpu->key_load(dev, &key, NULL, &loaded, err) == -EINVAL && strstr(err, "2^29") != NULL, "a domain of 2^29: %s", err);
+    check(cpu->key_load(dev, &key, NULL, &loaded, err) == -EINVAL && strstr(err, "2^29") != NULL,
+          "a domain of 2^29: %s", err);
     key = p->z.key;
     key.n_public = key.n_vars;
     err[0] = '\0';
-    check(cpu->key_load(dev, &key, NULL, &loaded, err) == -EINVAL && err[0] != '\0', "all variables public, and the one too");
+    check(cpu->key_load(dev, &key, NULL, &loaded, err) == -EINVAL && err[0] != '\0',
+          "all variables public, and the one too");
     cpu->close(dev);
 }
 

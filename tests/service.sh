@@ -81,11 +81,11 @@ process_state() {
     sed -n 's/^State:\t\(.\).*/\1/p' "/proc/$1/status" 2>/dev/null || true
 }
 is() { [[ $("${@:2}") == "$1" ]]; }
-# counters: what must not grow with proofs, of each device: loads of keys, evictions, allocations, registrations and copies on
-# the host
+# counters: what must not grow with proofs, of each device: loads of keys, evictions, allocations, registrations and
+# copies on the host
 counters() {
-    "$pinwheel" status --json | sed -nE \
-        's/^ *"(loads|evictions|allocations|registrations|registered_bytes|host_copies|host_copied_bytes)": ([0-9]+),?$/\1 \2/p'
+    local names='loads|evictions|allocations|registrations|registered_bytes|host_copies|host_copied_bytes'
+    "$pinwheel" status --json | sed -nE 's/^ *"('"$names"')": ([0-9]+),?$/\1 \2/p'
 }
 # number KEY: of the first line of the status that has it
 number() { "$pinwheel" status --json | sed -n "s/^ *\"$1\": \([0-9]*\),*$/\1/p" | head -n 1; }

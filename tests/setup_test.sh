@@ -25,7 +25,8 @@ key() {
     export+=("$at.zkey" "$at.snarkjs.vk" "$1")
     keys+=("$at")
     prove+=("$at.zkey" "$at.wtns" "$at.snarkjs")
-    verify+=("$at.vk" "$at.proof" "$at.public" "$at.zkey" "$at.proof" "$at.public" "$at.vk" "$at.snarkjs.proof" "$at.snarkjs.public")
+    verify+=("$at.vk" "$at.proof" "$at.public" "$at.zkey" "$at.proof" "$at.public"
+        "$at.vk" "$at.snarkjs.proof" "$at.snarkjs.public")
 }
 
 # synthetic CURVE MIX CONSTRAINTS PUBLICS
@@ -45,8 +46,8 @@ for curve in bn254 bls12381; do
     synthetic $curve sha256 100 400
     synthetic $curve partition 1000 11
 done
-# same_shape OURS THEIRS: two keys of one circuit: the same protocol, counts and coefficients byte by byte, the same points
-# at infinity, and all others different, as the trapdoors are
+# same_shape OURS THEIRS: two keys of one circuit: the same protocol, counts and coefficients byte by byte, the same
+# points at infinity, and all others different, as the trapdoors are
 same_shape() {
     python3 - "$1" "$2" <<'PY'
 import struct, sys
@@ -118,7 +119,8 @@ done
 
 # A seed stands for its files; without one they differ.
 for i in 1 2; do
-    "$pinwheel" synthetic --constraints 500 --mix sha256 --seed 7 "$tmp/seed$i.r1cs" "$tmp/seed$i.wtns" >"$tmp/seed$i.out"
+    "$pinwheel" synthetic --constraints 500 --mix sha256 --seed 7 "$tmp/seed$i.r1cs" "$tmp/seed$i.wtns" \
+        >"$tmp/seed$i.out"
     "$pinwheel" synthetic --constraints 500 --mix sha256 "$tmp/free$i.r1cs" "$tmp/free$i.wtns" >/dev/null
 done
 grep -q 'seed 7$' "$tmp/seed1.out" || fail "the seed is not printed: $(cat "$tmp/seed1.out")"

@@ -221,7 +221,8 @@ static void check_pidfd(void) {
 static double cpu_ms(void) {
     struct rusage u;
     getrusage(RUSAGE_SELF, &u);
-    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e3 + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e3;
+    return 1e3 * (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+           1e-3 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
 }
 
 static void check_idle(void) {

@@ -104,8 +104,8 @@ static void recover(void) {
     look_and_reap();
     shm_slot_count(&r, slots);
     shm_job_count(&r, jobs);
-    check(slots[SHM_SLOT_UPLOADING] + slots[SHM_SLOT_UPLOADED] + slots[SHM_SLOT_QUARANTINE] + slots[SHM_SLOT_WIPING] == 0,
-          "after recovery slots are still the daemon's");
+    check(slots[SHM_SLOT_UPLOADING] + slots[SHM_SLOT_UPLOADED] + slots[SHM_SLOT_QUARANTINE] +
+              slots[SHM_SLOT_WIPING] == 0, "after recovery slots are still the daemon's");
     uint32_t n_slots = 0, n_jobs = 0;
     for (int i = 0; i < SHM_SLOT_STATES; i++)
         n_slots += slots[i];

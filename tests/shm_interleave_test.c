@@ -1,8 +1,8 @@
 /*
- * Forced interleavings: two workers and a daemon, each stopped before instructions chosen at random while the others go on,
- * and in most runs one of them killed (SIGKILL) where it stands; a killed daemon is followed by one that recovers. All
- * from a seed. Afterwards nothing may be lost, stuck or done with another job's payload, and nobody that lives may have
- * lost a slot.
+ * Forced interleavings: two workers and a daemon, each stopped before instructions chosen at random while the others
+ * go on, and in most runs one of them killed (SIGKILL) where it stands; a killed daemon is followed by one that
+ * recovers. All from a seed. Afterwards nothing may be lost, stuck or done with another job's payload, and nobody
+ * that lives may have lost a slot.
  *
  * Longer by hand: INTERLEAVE_RUNS=100000 SEED=7. Instructions are executed in order here: this says nothing about weak
  * memory. NO_ASAN: sanitizers multiply the instructions, not the states.
@@ -127,7 +127,8 @@ struct actor {
 
 enum { ACTORS = 3 };
 
-/* On to the first of a few random instructions (the more, the shorter the way), and at times some single steps further. */
+/* On to the first of a few random instructions (the more, the shorter the way), and at times some single steps
+ * further. */
 static void burst(struct actor *a, uint64_t *rng) {
     const struct places *p = &places[a->kind];
     unsigned long stops[TRACE_MAX_STOPS];

@@ -63,7 +63,8 @@ static void check_full(void) {
         world_open(&w[i]);
         peers[i] = shm_peer_join(&w[i], 0, 0);
     }
-    check(peers[0] == 0 && peers[1] == 1 && peers[2] == -EAGAIN, "joined as %d, %d, %d of 2", peers[0], peers[1], peers[2]);
+    check(peers[0] == 0 && peers[1] == 1 && peers[2] == -EAGAIN, "joined as %d, %d, %d of 2", peers[0], peers[1],
+          peers[2]);
     shm_peer_leave(&w[1], 1);
     check(shm_peer_join(&w[2], 0, 0) == 1, "an entry that was left");
     shm_peer_leave(&w[0], 0);

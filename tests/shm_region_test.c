@@ -1,6 +1,6 @@
 /*
- * The region's life: refusals first (other layout, boot, size, owner, a creator that was killed, no room), then creation,
- * adoption, and what close and unlink leave.
+ * The region's life: refusals first (other layout, boot, size, owner, a creator that was killed, no room), then
+ * creation, adoption, and what close and unlink leave.
  */
 #include <fcntl.h>
 #include <sched.h>
@@ -28,10 +28,11 @@ static bool exists(void) {
 /* The refusal must carry this code, and text that names the object and every given word. */
 static void refused(int rc, const struct shm_error *err, int code, const char *what, const char *word1,
                     const char *word2) {
-    check(rc == -1 && err->code == code, "%s: %d, code %d (%s), wanted %d", what, rc, err->code, strerror(err->code), code);
+    check(rc == -1 && err->code == code, "%s: %d, code %d (%s), wanted %d", what, rc, err->code, strerror(err->code),
+          code);
     if (rc == -1)
-        check(strstr(err->text, word1) && strstr(err->text, word2), "%s: '%s' does not say '%s' and '%s'", what, err->text,
-              word1, word2);
+        check(strstr(err->text, word1) && strstr(err->text, word2), "%s: '%s' does not say '%s' and '%s'", what,
+              err->text, word1, word2);
 }
 
 static struct shm_spec spec_of(const struct shm_class *class) {
@@ -71,7 +72,8 @@ static void check_none(void) {
     struct shm_region r;
     struct shm_error err;
     refused(shm_region_open(&r, world_name, &err), &err, ENOENT, "open without a region", world_name, "pinwheel up");
-    refused(shm_region_adopt(&r, world_name, 0, &err), &err, ENOENT, "adopt without a region", world_name, "pinwheel up");
+    refused(shm_region_adopt(&r, world_name, 0, &err), &err, ENOENT, "adopt without a region", world_name,
+            "pinwheel up");
     check(shm_region_daemon_lives(world_name) == -1, "a daemon lives without a region");
     check(shm_region_unlink(world_name, &err) == 0, "unlink without a region");
 }
@@ -111,7 +113,8 @@ static void check_other_layouts(void) {
     check_patched("slots beyond the end", "bytes", offsetof(struct shm_super, n_slots), 3, 4);
     check_patched("a slot outside the region", "slot 1", sizeof(struct shm_super) + sizeof(struct shm_slot_line) +
                   offsetof(struct shm_slot_line, offset), 1ull << 40, 8);
-    check_patched("a slot without bytes", "slot 0", sizeof(struct shm_super) + offsetof(struct shm_slot_line, bytes), 0, 8);
+    check_patched("a slot without bytes", "slot 0", sizeof(struct shm_super) + offsetof(struct shm_slot_line, bytes),
+                  0, 8);
     check_patched("no jobs", "bytes", offsetof(struct shm_super, n_jobs), 0, 4);
 }
 
@@ -126,7 +129,8 @@ static void check_truncated(void) {
             check_stale("a file that was cut", "bytes in the file");
         struct shm_error err;
         if (sizes[i] < 512)
-            refused(shm_region_open(&r, world_name, &err), &err, ENOENT, "a file without superblock", "creator", world_name);
+            refused(shm_region_open(&r, world_name, &err), &err, ENOENT, "a file without superblock", "creator",
+                    world_name);
         shm_region_unlink(world_name, NULL);
     }
 }
@@ -154,7 +158,8 @@ static void check_held(void) {
     world_create(&r, "region", small);
     check(shm_region_daemon_lives(world_name) == 1, "the creator does not count as living");
     refused(create(&other, 2, &err), &err, EEXIST, "create over a living daemon", world_name, "pinwheel down");
-    refused(shm_region_adopt(&other, world_name, 20, &err), &err, EBUSY, "adopt from a living daemon", world_name, "20 ms");
+    refused(shm_region_adopt(&other, world_name, 20, &err), &err, EBUSY, "adopt from a living daemon", world_name,
+            "20 ms");
     shm_region_close(&r);
     refused(create(&other, 2, &err), &err, EEXIST, "create over a region that waits", world_name, "pinwheel down");
     check(shm_region_daemon_lives(world_name) == 0, "a closed daemon lives");
@@ -173,7 +178,8 @@ static void check_half_created(void) {
     refused(create(&r, 2, &err), &err, EEXIST, "create while it is created", world_name, "another daemon");
     close(fd);
     refused(shm_region_open(&r, world_name, &err), &err, ENOENT, "open after the creator died", world_name, "died");
-    refused(shm_region_adopt(&r, world_name, 0, &err), &err, ENOENT, "adopt after the creator died", world_name, "died");
+    refused(shm_region_adopt(&r, world_name, 0, &err), &err, ENOENT, "adopt after the creator died", world_name,
+            "died");
     check(create(&r, 2, &err) == 0, "create after the creator died: %s", err.text);
     check(stat(object_path, &new) == 0 && new.st_ino != old.st_ino, "the old object's pages were kept");
     shm_region_close(&r);
@@ -232,9 +238,11 @@ static void in_child(void (*body)(void), const char *what) {
 
 static void check_geometry(struct shm_region *r, uint32_t n_slots, bool bound) {
     uint64_t at = r->payload_at;
-    check(r->n_slots == n_slots && (uintptr_t)r->base % SHM_PAGE == 0, "slots %u, base %p", r->n_slots, (void *)r->base);
+    check(r->n_slots == n_slots && (uintptr_t)r->base % SHM_PAGE == 0, "slots %u, base %p", r->n_slots,
+          (void *)r->base);
     for (uint32_t i = 0; i < r->n_slots; i++) {
-        check(r->slot_offset[i] == at && at % SHM_PAGE == 0, "slot %u at %llu", i, (unsigned long long)r->slot_offset[i]);
+        check(r->slot_offset[i] == at && at % SHM_PAGE == 0, "slot %u at %llu", i,
+              (unsigned long long)r->slot_offset[i]);
         check(bound ? r->slot_node[i] == 0 : r->slot_node[i] == SHM_ANY_NODE, "slot %u on node %u", i, r->slot_node[i]);
         at += r->slot_bytes[i];
     }
@@ -280,8 +288,8 @@ static void check_life(void) {
     check(shm_region_payload(&r, 1)[77] == 42, "two mappings of one object");
     char flags[256];
     mapping_flags(shm_region_payload(&w, 0), flags);
-    check(strstr(flags, " dc") && strstr(flags, " dd"), "payload mapping: %s, wanted dc (not forked) and dd (not dumped)",
-          flags);
+    check(strstr(flags, " dc") && strstr(flags, " dd"), 
+          "payload mapping: %s, wanted dc (not forked) and dd (not dumped)", flags);
     mapping_flags(w.super, flags);
     check(!strstr(flags, " dc"), "the tables are forked: %s", flags);
 

@@ -1,8 +1,8 @@
 /*
- * The protocol by threads on one mapping, for ThreadSanitizer, which sees nothing between processes: workers that claim,
- * fill, commit, fail, give back and "die", a daemon that adds, takes, cancels, settles and reaps, records used again, and
- * all of them asleep on their bells. By the epoll back end, since ThreadSanitizer does not see when io_uring's memory is
- * unmapped and used again. RUN_TSAN
+ * The protocol by threads on one mapping, for ThreadSanitizer, which sees nothing between processes: workers that
+ * claim, fill, commit, fail, give back and "die", a daemon that adds, takes, cancels, settles and reaps, records used
+ * again, and all of them asleep on their bells. By the epoll back end, since ThreadSanitizer does not see when
+ * io_uring's memory is unmapped and used again. RUN_TSAN
  */
 #include <pthread.h>
 #include <stdatomic.h>

@@ -110,8 +110,8 @@ static inline bool trace_worth(const struct trace_point *p) {
 
 enum { TRACE_MAX_STOPS = 64 };
 
-/* Runs freely until it stands before one of n <= TRACE_MAX_STOPS instructions, having moved by one at least. Much faster
- * than steps; children of one process have its addresses. False once the child is gone. */
+/* Runs freely until it stands before one of n <= TRACE_MAX_STOPS instructions, having moved by one at least. Much
+ * faster than steps; children of one process have its addresses. False once the child is gone. */
 static inline bool trace_until_any(struct traced *t, const unsigned long *pcs, int n) {
     char path[32];
     const uint8_t trap = 0xcc;

@@ -176,7 +176,8 @@ static void hand_offs(uint32_t jobs) {
     }
     double s = (double)(shm_host_now_ns() - t) / 1e9;
     waitpid(pid, NULL, 0);
-    printf("whole hand-offs through a region: %.0f a second (%.2f us each); a service needs tens\n", jobs / s, s / jobs * 1e6);
+    printf("whole hand-offs through a region: %.0f a second (%.2f us each); a service needs tens\n", jobs / s,
+           s / jobs * 1e6);
     shm_waiter_close(w);
     world_remove();
     shm_region_close(&r);

@@ -73,8 +73,8 @@ static void measure(enum krn_curve_id curve, int group, size_t n, unsigned threa
             best_cpu = t_cpu < best_cpu ? t_cpu : best_cpu;
         }
         const double floor = products(n, wide, group) * limit_product(limit, c->fq_bytes == 32 ? 254 : 381);
-        printf("%-10s G%d %-7s %7u %10.2f %10.2f %10.1f %8.1f\n", c->name, group, wide == 1 ? "random" : "bits", threads,
-               1e3 * best, 1e3 * best_cpu, 1e9 * best_cpu / (double)n, 1e9 * floor / (double)n);
+        printf("%-10s G%d %-7s %7u %10.2f %10.2f %10.1f %8.1f\n", c->name, group, wide == 1 ? "random" : "bits",
+               threads, 1e3 * best, 1e3 * best_cpu, 1e9 * best_cpu / (double)n, 1e9 * floor / (double)n);
     }
     free(scalars);
     free(points);

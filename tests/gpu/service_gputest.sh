@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# The whole service on a GPU: with fixed r and s every case gives the bytes that the CPU gives; two hundred proofs back to
-# back, so that nothing is freed or overwritten before the device is done with it (ingonyama-zk/icicle-snark#17); the daemon
-# killed while slots are READY and while it proves; a thousand proofs leave every counter where it was; six keys by turns
-# where three fit, fifty times, with memory flat; with room for some of the keys only, they come and go and give the same bytes; a
-# device that is lost is there again after a restart.
+# The whole service on a GPU: with fixed r and s every case gives the bytes that the CPU gives; two hundred proofs
+# back to back, so that nothing is freed or overwritten before the device is done with it
+# (ingonyama-zk/icicle-snark#17); the daemon killed while slots are READY and while it proves; a thousand proofs leave
+# every counter where it was; six keys by turns where three fit, fifty times, with memory flat; with room for some of
+# the keys only, they come and go and give the same bytes; a device that is lost is there again after a restart.
 # shellcheck source=tests/service.sh
 source "$(dirname "$0")/../service.sh"
 gpu() { "$pinwheel" up --backend cuda "$@" >"$tmp/out" 2>"$tmp/err"; }

@@ -87,7 +87,8 @@ static size_t invent(uint8_t out[16384]) {
     static const char *const bases[] = {
         "{\"type\":\"status\"}", "{\"type\":\"wait\",\"id\":1,\"timeout_ms\":0}", "{\"type\":\"cancel\",\"id\":77}",
         "{\"type\":\"submit\",\"circuit\":\"none\",\"witness\":\"/nowhere\"}", "{\"type\":\"hello\",\"peer\":0}",
-        "{\"type\":\"submit\",\"circuit\":\"none\",\"peer\":4294967295}", "[[[[[[[[[[[[[[[[", "{\"type\":\"\\u0000\"}", "",
+        "{\"type\":\"submit\",\"circuit\":\"none\",\"peer\":4294967295}", "[[[[[[[[[[[[[[[[", "{\"type\":\"\\u0000\"}",
+        "",
     };
     char text[9000] = "";
     snprintf(text, sizeof text, "%s", bases[next_random() % (sizeof bases / sizeof bases[0])]);
