@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "formats/container.h"
+#include "tests/random.h"
 
 #define CASES "tests/data/cases/"
 
@@ -163,14 +164,6 @@ static inline struct bytes without_section(const struct bytes *b, const struct f
 
 /* ---- randomness ---- */
 
-static inline uint64_t rnd(uint64_t *state)     /* splitmix64 */
-{
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
 /* The seed: TEST_SEED, or a fixed one; printed either way. */
 static inline uint64_t test_seed(void)
 {
@@ -291,6 +284,18 @@ static inline void container_refused(const char *what, parser parse, const struc
     put_u32(bent.at + 8, ~0u);
     refused("4294967295 sections", parse, bent.at, bent.len, "4294967295 sections", NULL);
     bytes_free(&bent);
+}
+
+/* A file without one of its sections 1 to last says which it is. */
+static inline void missing_refused(parser parse, const struct bytes *b, const struct fmt_container *c, uint32_t last)
+{
+    char what[40];
+    for (uint32_t id = 1; id <= last; id++) {
+        struct bytes less = without_section(b, c, id);
+        snprintf(what, sizeof what, "section %u is missing", id);
+        refused(what, parse, less.at, less.len, what, NULL);
+        bytes_free(&less);
+    }
 }
 
 /* ---- paths ---- */

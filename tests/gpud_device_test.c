@@ -51,7 +51,7 @@ static struct {
     struct krn_proof good;
     const uint8_t *w[MAX_CALLS];        /* of each begin: which slot */
     char calls[4 * MAX_CALLS];          /* "b0 b1 f0 ..." */
-    int begun, registered, unregistered;
+    int begun;
     struct krn_job jobs[MAX_CALLS];
 } fake = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER, .finish_allowed = -1, .error_at = -1};
 
@@ -80,15 +80,6 @@ static int fake_key_load(struct krn_device *dev, const struct krn_key *key, cons
 }
 static void fake_key_free(struct krn_dev_key *key) {
     (void)key;
-}
-static int fake_register(struct krn_device *dev, void *base, size_t bytes) {
-    (void)dev, (void)base, (void)bytes;
-    fake.registered++;
-    return 0;
-}
-static void fake_unregister(struct krn_device *dev, void *base, size_t bytes) {
-    (void)dev, (void)base, (void)bytes;
-    fake.unregistered++;
 }
 static int fake_begin(struct krn_dev_key *key, const struct krn_vectors *v, const uint8_t r[KRN_FR_BYTES],
                       const uint8_t s[KRN_FR_BYTES], struct krn_job **job, char err[KRN_ERR_TEXT]) {
@@ -131,10 +122,6 @@ static uint64_t fake_key_bytes(struct krn_device *dev, const struct krn_key *key
     (void)dev, (void)key;
     return 0;
 }
-static const char *fake_key_form(struct krn_device *dev, const struct krn_key *key) {
-    (void)dev, (void)key;
-    return "made up";
-}
 static void fake_memory(struct krn_device *dev, struct krn_memory *m) {
     (void)dev;
     memset(m, 0, sizeof *m);
@@ -160,7 +147,7 @@ static void make_world_on(const struct krn_backend *with, bool uploads) {
     fake.uploads = uploads;
     fake.finish_allowed = -1;
     fake.error_at = -1;
-    fake.begun = fake.registered = fake.unregistered = 0;
+    fake.begun = 0;
     fake.calls[0] = 0;
     memset(fake.result, 0, sizeof fake.result);
 }
@@ -226,9 +213,9 @@ static void test_overlap(void) {
     wait_for_calls("b0 b1 f0 b2 f1 b3 f2 f3 ");
     for (int i = 0; i < 4; i++) check_result(jobs[i]);
     CHECK(settle_at(SHM_SLOT_FREE, SLOTS));
-    CHECK(fake.registered == 1 && fake.unregistered == 0);      /* once, at the start, and never for a proof */
+    CHECK(registered == 1 && unregistered == 0);      /* once, at the start, and never for a proof */
     end_world();
-    CHECK(fake.registered == 1 && fake.unregistered == 1);
+    CHECK(registered == 1 && unregistered == 1);
 }
 
 /* A device that reads the slot to the end gets one proof at a time, and the slot stays its own until then. */

@@ -36,7 +36,6 @@ static struct {
     pthread_cond_t changed;
     bool closed;                            /* no proof ends */
     uint64_t room;                          /* keys that fit */
-    int registered;                         /* ranges */
     uint32_t load_ms;
     struct krn_proof good;
     struct krn_device devices[DEVICES_MAX];
@@ -48,15 +47,10 @@ static struct krn_device *fake_open(int index, unsigned threads, char err[KRN_ER
     fake.devices[index].open = !fake.devices[index].broken;
     return fake.devices[index].open ? &fake.devices[index] : NULL;
 }
-static int fake_register(struct krn_device *dev, void *base, size_t bytes) {
-    (void)dev, (void)base, (void)bytes;
-    fake.registered++;
-    return 0;
-}
-static void fake_unregister(struct krn_device *dev, void *base, size_t bytes) {
-    (void)dev, (void)base, (void)bytes;
+/* By the last of the devices. */
+static void fake_unregister_last(struct krn_device *dev, void *base, size_t bytes) {
     for (int i = 0; i < DEVICES_MAX; i++) CHECK(&fake.devices[i] == dev || !fake.devices[i].open);
-    fake.registered--;
+    fake_unregister(dev, base, bytes);
 }
 static void fake_close(struct krn_device *dev) {
     dev->open = false;
@@ -69,10 +63,6 @@ static int fake_plan(struct krn_device *dev, const struct krn_key *const keys[],
 static uint64_t fake_key_bytes(struct krn_device *dev, const struct krn_key *key) {
     (void)dev, (void)key;
     return 1;
-}
-static const char *fake_key_form(struct krn_device *dev, const struct krn_key *key) {
-    (void)dev, (void)key;
-    return "made up";
 }
 static int fake_key_load(struct krn_device *dev, const struct krn_key *key, const struct krn_source *source,
                          struct krn_dev_key **loaded, char err[KRN_ERR_TEXT]) {
@@ -136,7 +126,7 @@ static int fake_node(int index) {
 static const struct krn_backend backend = {
     .name = "fake", .open = fake_open, .close = fake_close, .plan = fake_plan, .key_bytes = fake_key_bytes,
     .key_form = fake_key_form, .key_load = fake_key_load, .key_free = fake_key_free, .memory = fake_memory,
-    .host_register = fake_register, .host_unregister = fake_unregister, .depth = fake_depth, .begin = fake_begin,
+    .host_register = fake_register, .host_unregister = fake_unregister_last, .depth = fake_depth, .begin = fake_begin,
     .uploaded = fake_uploaded, .finish = fake_finish, .node = fake_node,
 };
 
@@ -153,7 +143,6 @@ static void make_world(int n, uint64_t room) {
     memset(fake.devices, 0, sizeof fake.devices);
     for (int i = 0; i < n; i++) fake.devices[i].fail_at = -1, fake.devices[i].index = i;
     fake.room = room;
-    fake.registered = 0;
     fake.closed = false;
     fake.load_ms = 0;
 }
@@ -275,10 +264,10 @@ static void test_first_is_broken(void) {
     fake.devices[0].broken = true;
     start();
     CHECK(count(GPUD_DEVICE_LOST) == 1 && count(GPUD_DEVICE_READY) == 2 && !gpud_work_failed(&work, NULL));
-    CHECK(fake.registered == 1);
+    CHECK(registered == 1 && unregistered == 0);
     for (int i = 0; i < 5; i++) CHECK(reaches(add_job(1), SHM_JOB_DONE));
     end_world();
-    CHECK(fake.registered == 0);
+    CHECK(registered == 1 && unregistered == 1);
 }
 
 static void test_all_fail(int n) {

@@ -13,19 +13,13 @@
 
 #include "gpud/reader.h"
 #include "tests/check.h"
+#include "tests/random.h"
 
 enum { FILE_BYTES = (GPUD_READER_DEPTH + 3) * GPUD_READER_PIECE + 12345, GUARD = 64 };
 
 static char path[64];
 static uint8_t *content;
-static uint64_t seed;
-
-static uint64_t next_random(void) {
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return seed;
-}
+static uint64_t state;
 
 static void write_file(size_t bytes) {
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
@@ -55,7 +49,7 @@ static void test_bytes(bool queue) {
     open_reader(&r, queue);
     gpud_reader_use(&r, &file);
     for (int i = 0; i < 12; i++) {
-        size_t at = i ? next_random() % FILE_BYTES : 0, n = i ? next_random() % (FILE_BYTES - at + 1) : FILE_BYTES;
+        size_t at = i ? rnd(&state) % FILE_BYTES : 0, n = i ? rnd(&state) % (FILE_BYTES - at + 1) : FILE_BYTES;
         memset(to, 0xa5, FILE_BYTES + 2 * GUARD);
         CHECK(gpud_reader_fill(&r, file.bytes + at, n, to + GUARD) == 0);
         CHECK(memcmp(to + GUARD, content + at, n) == 0);
@@ -145,11 +139,11 @@ static void test_read_error(bool queue) {
 }
 
 int main(void) {
-    seed = (uint64_t)time(NULL) | 1;
-    printf("seed %llu\n", (unsigned long long)seed);
+    state = (uint64_t)time(NULL);
+    printf("seed %llu\n", (unsigned long long)state);
     snprintf(path, sizeof path, "/tmp/gpud_reader_test.%d", (int)getpid());
     content = malloc(FILE_BYTES);
-    for (size_t i = 0; i < FILE_BYTES; i++) content[i] = (uint8_t)next_random();
+    for (size_t i = 0; i < FILE_BYTES; i++) content[i] = (uint8_t)rnd(&state);
     struct gpud_reader probe;
     gpud_reader_open(&probe);
     printf("%s\n", probe.ring ? "io_uring" : probe.why);

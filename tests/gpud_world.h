@@ -1,6 +1,7 @@
 /*
  * tests/gpud_world.h: what device threads need around them: a region, two circuits (both the bundled mul2, so that its
- * proof is good for either), and a producer that makes slots READY. The including file has its own back end.
+ * proof is good for either), and a producer that makes slots READY. The including file has its own back end; what is the
+ * same in each is here.
  */
 #ifndef TESTS_GPUD_WORLD_H
 #define TESTS_GPUD_WORLD_H
@@ -29,11 +30,13 @@ static struct synth_producer producer;
 static struct shm_waiter *waiter;
 static uint8_t *witness;
 static size_t witness_bytes;
+static int registered, unregistered;    /* by the back end, ranges of memory */
 
 static void open_world(const struct krn_backend *backend, uint32_t n_devices, uint32_t n_slots) {
     struct gpud_error err;
     struct fmt_error why;
     struct shm_error shm_why;
+    registered = unregistered = 0;
     char instance[SHM_INSTANCE_MAX], text[160];
     snprintf(instance, sizeof instance, "gpud_world%d", (int)getpid());
     const struct shm_class slots = {.bytes = circuits[0].place.bytes_with_c, .per_node = n_slots};
@@ -55,6 +58,22 @@ static void open_world(const struct krn_backend *backend, uint32_t n_devices, ui
         printf("%s\n", why.text);
         exit(1);
     }
+}
+
+static int fake_register(struct krn_device *dev, void *base, size_t bytes) {
+    (void)dev, (void)base, (void)bytes;
+    registered++;
+    return 0;
+}
+
+static void fake_unregister(struct krn_device *dev, void *base, size_t bytes) {
+    (void)dev, (void)base, (void)bytes;
+    unregistered++;
+}
+
+static const char *fake_key_form(struct krn_device *dev, const struct krn_key *key) {
+    (void)dev, (void)key;
+    return "made up";
 }
 
 /* Once all device threads have ended. */

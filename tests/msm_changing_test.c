@@ -14,24 +14,18 @@
 #include "kernels/group.h"
 #include "kernels/msm.h"
 #include "kernels/pool.h"
+#include "tests/random.h"
 
 enum { N = 3000, ROUNDS = 400 };
 
 static _Alignas(64) uint8_t scalars[N * KRN_FR_BYTES];
 static _Atomic int stop;
 
-static uint64_t next_random(uint64_t *state) {
-    uint64_t z = *state += 0x9e3779b97f4a7c15ull;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-    return z ^ (z >> 31);
-}
-
 /* Small, then large, then small again: a length that was measured is not the one that is recoded. */
 static void *scribble(void *arg) {
     uint64_t state = *(const uint64_t *)arg;
     while (!atomic_load(&stop)) {
-        uint64_t fill = next_random(&state) % 2 ? next_random(&state) : 0;
+        uint64_t fill = rnd(&state) % 2 ? rnd(&state) : 0;
         for (size_t i = 0; i < N * 4; i++) ((volatile uint64_t *)scalars)[i] = i % 4 ? fill : i / 4 % 8;
     }
     return NULL;

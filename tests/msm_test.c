@@ -12,21 +12,13 @@
 #include "kernels/fixed_base.h"
 #include "kernels/msm.h"
 #include "kernels/scalar.h"
+#include "tests/random.h"
 
 enum { MAX_N = 70000 };
 
 static const uint64_t seed = 20240611;
 static uint64_t state;
 static int failures;
-
-/* splitmix64 */
-static uint64_t next_random(void)
-{
-    uint64_t z = state += 0x9e3779b97f4a7c15ull;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-    return z ^ (z >> 31);
-}
 
 struct world {
     enum krn_curve_id curve;
@@ -43,7 +35,7 @@ static void random_scalar(const struct world *w, struct krn_scalar *s)
 {
     do {
         for (int i = 0; i < KRN_SCALAR_LIMBS; i++)
-            s->l[i] = next_random();
+            s->l[i] = rnd(&state);
         s->l[KRN_SCALAR_LIMBS - 1] &= ~0ull >> 1;
     } while (!krn_scalar_is_reduced(&w->field, s));
 }
@@ -99,7 +91,7 @@ static void logs_sparse(struct world *w, size_t n)
 {
     logs_random(w, n);
     for (size_t i = 0; i < n; i++)
-        if (next_random() & 1)
+        if (rnd(&state) & 1)
             memset(&w->logs[i], 0, sizeof w->logs[i]);
 }
 
@@ -140,11 +132,11 @@ static void scalars_equal(struct world *w, size_t n)
 static void scalars_bits(struct world *w, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        uint64_t kind = next_random() % 64;
+        uint64_t kind = rnd(&state) % 64;
         if (kind == 0)
             random_scalar(w, &w->scalars[i]);
         else if (kind == 1)
-            w->scalars[i] = order_less(w, 1 + next_random() % 1000);
+            w->scalars[i] = order_less(w, 1 + rnd(&state) % 1000);
         else
             w->scalars[i] = (struct krn_scalar){{kind & 1}};
     }
@@ -153,7 +145,7 @@ static void scalars_bits(struct world *w, size_t n)
 static void scalars_words(struct world *w, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        w->scalars[i] = (struct krn_scalar){{next_random() >> (next_random() % 64)}};
+        w->scalars[i] = (struct krn_scalar){{rnd(&state) >> (rnd(&state) % 64)}};
 }
 
 /* Around every power of two: digits at both ends of their range, with and without carries. */

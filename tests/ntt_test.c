@@ -11,6 +11,7 @@
 
 #include "kernels/memory.h"
 #include "kernels/ntt.h"
+#include "tests/random.h"
 #include "tests/vectors.h"
 
 enum { MAX_LOG = 15, NAIVE_LOG = 8 };
@@ -28,14 +29,9 @@ static void fail(enum krn_curve_id curve, const char *what, size_t n)
 /* The sequence of gen_ntt.mjs, from a seed: splitmix64. Below both orders. */
 static void fill(struct krn_scalar *v, size_t n, uint64_t state)
 {
-    for (size_t i = 0; i < n; i++) {
-        for (int j = 0; j < KRN_SCALAR_LIMBS; j++) {
-            uint64_t z = state += 0x9e3779b97f4a7c15ull;
-            z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-            z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-            v[i].l[j] = (z ^ (z >> 31)) >> (j == 3 ? 3 : 0);
-        }
-    }
+    for (size_t i = 0; i < n; i++)
+        for (int j = 0; j < KRN_SCALAR_LIMBS; j++)
+            v[i].l[j] = rnd(&state) >> (j == 3 ? 3 : 0);
 }
 
 static struct krn_scalar *array(size_t n)

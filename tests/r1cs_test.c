@@ -101,11 +101,7 @@ static void bent(const char *name, uint64_t *state)
 
     cuts_refused(name, parse, &b, &c, state);
     container_refused(name, parse, &b, &c);
-    for (uint32_t id = 1; id <= 2; id++) {
-        struct bytes less = without_section(&b, &c, id);
-        refused("a section missing", parse, less.at, less.len, "is missing", NULL);
-        bytes_free(&less);
-    }
+    missing_refused(parse, &b, &c, 2);
     for (int i = 0; i < 4; i++) {
         shuffle(order, c.n_sections, state);
         struct bytes other = reordered(&b, &c, order, c.n_sections);

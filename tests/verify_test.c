@@ -132,14 +132,6 @@ static void check_publics(struct subject *s)
 
 static uint64_t random_state = 88172645463325252u;
 
-static uint64_t next_random(void)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state;
-}
-
 /* x as a sum of `parts` values modulo r, all but the last random; each stands where the next one does, `stride` on. */
 static void split(const struct subject *s, const uint8_t *x, uint8_t *parts, size_t n, size_t stride)
 {
@@ -148,7 +140,7 @@ static void split(const struct subject *s, const uint8_t *x, uint8_t *parts, siz
     for (size_t i = 0; i + 1 < n; i++) {
         uint8_t *part = parts + i * stride;
         for (size_t b = 0; b < KRN_FR_BYTES - 1; b++)
-            part[b] = (uint8_t)(i % 7 == 0 ? 0 : next_random());        /* some are zero; none reaches r */
+            part[b] = (uint8_t)(i % 7 == 0 ? 0 : rnd(&random_state));        /* some are zero; none reaches r */
         part[KRN_FR_BYTES - 1] = 0;
         if (fmt_below(left, part, KRN_FR_BYTES))
             add_bytes(left, s->curve->r, KRN_FR_BYTES);

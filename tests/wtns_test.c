@@ -91,11 +91,7 @@ static void bent(const char *name, uint64_t *state)
 
     cuts_refused(name, parse, &b, &c, state);
     container_refused(name, parse, &b, &c);
-    for (uint32_t id = 1; id <= 2; id++) {
-        struct bytes less = without_section(&b, &c, id);
-        refused("a section missing", parse, less.at, less.len, "is missing", NULL);
-        bytes_free(&less);
-    }
+    missing_refused(parse, &b, &c, 2);
     put_u32(head, 31);
     refused("31 bytes a value", parse, b.at, b.len, "31 bytes a value", "32", NULL);
     put_u32(head, 32);

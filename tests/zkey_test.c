@@ -298,17 +298,6 @@ static void bent_points(struct key *k)
     }
 }
 
-static void missing_sections(const struct key *k)
-{
-    char where[40];
-    for (uint32_t id = 1; id <= 9; id++) {
-        struct bytes bent = without_section(&k->b, &k->c, id);
-        snprintf(where, sizeof where, "section %u is missing", id);
-        refused(where, parse, bent.at, bent.len, where, NULL);
-        bytes_free(&bent);
-    }
-}
-
 static void bent_keys(const char *name, uint64_t *state)
 {
     struct key k = load(name);
@@ -316,7 +305,7 @@ static void bent_keys(const char *name, uint64_t *state)
 
     cuts_refused(name, parse, &k.b, &k.c, state);
     container_refused(name, parse, &k.b, &k.c);
-    missing_sections(&k);
+    missing_refused(parse, &k.b, &k.c, 9);
     bent_headers(&k);
     bent_counts(&k);
     bent_coefs(&k);

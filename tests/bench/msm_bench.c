@@ -12,17 +12,9 @@
 #include "kernels/fixed_base.h"
 #include "kernels/msm.h"
 #include "tests/bench/limit.h"
+#include "tests/random.h"
 
 static uint64_t state = 1;
-
-/* splitmix64 */
-static uint64_t next_random(void)
-{
-    uint64_t z = state += 0x9e3779b97f4a7c15ull;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-    return z ^ (z >> 31);
-}
 
 enum { RUNS = 5, SCALAR_BITS = 255, MAX_WINDOW = 17 };
 
@@ -31,7 +23,7 @@ static void fill(uint64_t *scalars, size_t n, unsigned wide)
 {
     for (size_t i = 0; i < n; i++)
         for (int j = 0; j < 4; j++)
-            scalars[4 * i + j] = i % wide == 0 ? next_random() >> (j == 3 ? 3 : 0) : j == 0 ? next_random() & 1 : 0;
+            scalars[4 * i + j] = i % wide == 0 ? rnd(&state) >> (j == 3 ? 3 : 0) : j == 0 ? rnd(&state) & 1 : 0;
 }
 
 /* Products of the additions: one for each digit, two for each bucket, half of the bits adding nothing. */

@@ -23,27 +23,21 @@
 #include "shm/job.h"
 #include "shm/lock.h"
 #include "shm/peer.h"
+#include "tests/random.h"
 
 static struct shm_region r;
 static uint32_t self;
 static uint64_t state;
 
-static uint64_t next_random(void) {
-    uint64_t z = state += 0x9e3779b97f4a7c15ull;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-    return z ^ (z >> 31);
-}
-
 static uint32_t below(uint32_t n) {
-    return (uint32_t)(next_random() % n);
+    return (uint32_t)(rnd(&state) % n);
 }
 
 /* Numbers that indices and lengths break on, more often than any others. */
 static uint64_t nasty(void) {
     static const uint64_t edge[] = {0, 1, 2, 0x7f, 0x80, 0xfff, 0x7fffffff, 0x80000000, UINT32_MAX, 1ull << 32,
                                     INT64_MAX, 1ull << 63, UINT64_MAX, 0x4141414141414141ull};
-    uint64_t v = next_random();
+    uint64_t v = rnd(&state);
     return v % 3 ? v : edge[below(sizeof edge / sizeof edge[0])];
 }
 

@@ -18,15 +18,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/random.h"
+
 static const char *path;
 static uint64_t state;
-
-static uint64_t next_random(void) {
-    uint64_t z = state += 0x9e3779b97f4a7c15ull;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-    return z ^ (z >> 31);
-}
 
 static void pause_ms(long ms) {
     nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
@@ -91,17 +86,17 @@ static size_t invent(uint8_t out[16384]) {
         "",
     };
     char text[9000] = "";
-    snprintf(text, sizeof text, "%s", bases[next_random() % (sizeof bases / sizeof bases[0])]);
+    snprintf(text, sizeof text, "%s", bases[rnd(&state) % (sizeof bases / sizeof bases[0])]);
     size_t n = strlen(text);
-    for (uint64_t k = next_random() % 4; n && k > 0; k--) text[next_random() % n] = (char)(1 + next_random() % 255);
-    if (next_random() % 16 == 0) {
+    for (uint64_t k = rnd(&state) % 4; n && k > 0; k--) text[rnd(&state) % n] = (char)(1 + rnd(&state) % 255);
+    if (rnd(&state) % 16 == 0) {
         memset(text, '[', 8192);
         text[n = 8192] = 0;
     }
     static const uint32_t lies[] = {0, 1, 8191, 8192, 8193, 0x7fffffff, 0xffffffff};
-    uint32_t claimed = next_random() % 4 ? (uint32_t)strlen(text) : lies[next_random() % 7];
+    uint32_t claimed = rnd(&state) % 4 ? (uint32_t)strlen(text) : lies[rnd(&state) % 7];
     size_t bytes = frame(out, claimed, text);
-    return next_random() % 8 ? bytes : next_random() % (bytes + 1);
+    return rnd(&state) % 8 ? bytes : rnd(&state) % (bytes + 1);
 }
 
 static int fuzz(uint64_t seed, long n) {
@@ -109,14 +104,14 @@ static int fuzz(uint64_t seed, long n) {
     printf("rude_client: fuzz, seed %llu\n", (unsigned long long)seed);
     for (long i = 0; i < n;) {
         int fd = need();
-        for (uint64_t k = 1 + next_random() % 8; k > 0; k--, i++) {
+        for (uint64_t k = 1 + rnd(&state) % 8; k > 0; k--, i++) {
             uint8_t bytes[16384];
             say(fd, bytes, invent(bytes));
         }
-        if (next_random() % 4 == 0) shutdown(fd, SHUT_WR);
+        if (rnd(&state) % 4 == 0) shutdown(fd, SHUT_WR);
         char reply[4096];
         struct pollfd p = {.fd = fd, .events = POLLIN};
-        if (next_random() % 2 && poll(&p, 1, 5) == 1 && recv(fd, reply, sizeof reply, 0) < 0) {}
+        if (rnd(&state) % 2 && poll(&p, 1, 5) == 1 && recv(fd, reply, sizeof reply, 0) < 0) {}
         close(fd);
     }
     return 0;
