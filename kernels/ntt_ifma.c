@@ -463,18 +463,25 @@ static void quotient_row(const struct job *job, const struct ifma *f, vec *a, ve
     store_vec(job->out + v * LANES * KRN_FR_BYTES, &h);
 }
 
-/* The column that a task of COLUMNS neighbours begins with: its number in its block, and the block's first vector. */
-static size_t column_of(const struct pass *p, size_t task, size_t *block)
+static size_t columns_in_task(const struct pass *p)
 {
-    size_t columns = p->stride < COLUMNS ? p->stride : COLUMNS, tasks = p->stride / columns;
-    *block = task / tasks * (p->stride << p->levels);
-    return task % tasks * columns;
+    return p->stride < COLUMNS ? p->stride : COLUMNS;
 }
 
 static size_t column_tasks(const struct ifma *f, const struct pass *p)
 {
-    size_t columns = p->stride < COLUMNS ? p->stride : COLUMNS;
-    return ((size_t)1 << (f->log_v - p->levels)) / columns;
+    return ((size_t)1 << (f->log_v - p->levels)) / columns_in_task(p);
+}
+
+/* The neighbouring columns of a task: numbers in their block, and the block's first vector. */
+struct columns {
+    size_t begin, end, block;
+};
+
+static struct columns columns_of(const struct pass *p, size_t task)
+{
+    const size_t columns = columns_in_task(p), tasks = p->stride / columns, begin = task % tasks * columns;
+    return (struct columns){begin, begin + columns, task / tasks * (p->stride << p->levels)};
 }
 
 /* The first pass of a proof: from bytes to the work arrays. */
@@ -485,8 +492,8 @@ static void first_task(void *ctx, size_t task, unsigned thread)
     const struct pass *p = job->pass;
     const size_t rows = (size_t)1 << p->levels, stride = p->stride;
     vec *x = f->buffers + thread * f->buffer;
-    size_t block, j = column_of(p, task, &block);
-    for (size_t end = j + (stride < COLUMNS ? stride : COLUMNS); j < end; j++) {
+    const struct columns columns = columns_of(p, task);
+    for (size_t j = columns.begin; j < columns.end; j++) {
         for (size_t i = 0; i < rows; i++)
             load_row(job, f, &x[i], &x[rows + i], &x[2 * rows + i], j + i * stride);
         for (int array = 0; array < ARRAYS; array++) {
@@ -505,8 +512,8 @@ static void last_task(void *ctx, size_t task, unsigned thread)
     const struct pass *p = job->pass;
     const size_t rows = (size_t)1 << p->levels, stride = p->stride;
     vec *x = f->buffers + thread * f->buffer;
-    size_t block, j = column_of(p, task, &block);
-    for (size_t end = j + (stride < COLUMNS ? stride : COLUMNS); j < end; j++) {
+    const struct columns columns = columns_of(p, task);
+    for (size_t j = columns.begin; j < columns.end; j++) {
         for (int array = 0; array < ARRAYS; array++) {
             for (size_t i = 0; i < rows; i++)
                 x[(size_t)array * rows + i] = f->work[array][j + i * stride];
@@ -524,10 +531,9 @@ static void column_task(void *ctx, size_t task, unsigned thread)
     const struct ifma *f = job->t->tables;
     const struct pass *p = job->pass;
     const size_t rows = (size_t)1 << p->levels, stride = p->stride, tasks = column_tasks(f, p);
-    vec *x = f->buffers + thread * f->buffer, *array = f->work[task / tasks];
-    size_t block, j = column_of(p, task % tasks, &block);
-    array += block;
-    for (size_t end = j + (stride < COLUMNS ? stride : COLUMNS); j < end; j++) {
+    const struct columns columns = columns_of(p, task % tasks);
+    vec *x = f->buffers + thread * f->buffer, *array = f->work[task / tasks] + columns.block;
+    for (size_t j = columns.begin; j < columns.end; j++) {
         for (size_t i = 0; i < rows; i++)
             x[i] = array[j + i * stride];
         if (job->what & INVERSE)
