@@ -11,6 +11,7 @@
 #include "formats/output.h"
 #include "launcher/bench_report.h"
 #include "launcher/bench_trace.h"
+#include "launcher/options.h"
 
 static const char usage[] =
     "wanted: pinwheel bench pipeline --circuit NAME=witness.wtns[*WEIGHT] ... [--proofs N | --seconds S]\n"
@@ -97,10 +98,9 @@ static int parse(struct options *o, int argc, char **argv) {
         {"against", required_argument, NULL, 'a'},   {"trace", required_argument, NULL, 't'},
         {"trace-proofs", required_argument, NULL, 'T'}, {0},
     };
-    const char *instance = getenv("PINWHEEL_INSTANCE");
     o->window = WINDOW_S;
     o->trace_proofs = TRACE_PROOFS;
-    o->run.instance = instance && instance[0] ? instance : "default";
+    o->run.instance = launcher_options_instance();
     o->run.in_flight = IN_FLIGHT;
     o->run.warm_up = UINT32_MAX;
     opterr = 0;

@@ -60,10 +60,14 @@ static int take(struct launcher_options *o, int option, struct gpud_error *err) 
     }
 }
 
+const char *launcher_options_instance(void) {
+    const char *instance = getenv("PINWHEEL_INSTANCE");
+    return instance && instance[0] ? instance : "default";
+}
+
 int launcher_options_parse(struct launcher_options *o, int argc, char **argv, struct gpud_error *err) {
     memset(o, 0, sizeof *o);
-    o->instance = getenv("PINWHEEL_INSTANCE");
-    if (!o->instance || !o->instance[0]) o->instance = "default";
+    o->instance = launcher_options_instance();
     o->priority = "normal";
     o->seconds = WITNESS_SECONDS;
     o->memory_mib = WITNESS_MIB;

@@ -12,7 +12,7 @@
 enum { LAUNCHER_ARGS = 4 };
 
 struct launcher_options {
-    const char *instance;       /* --instance, else $PINWHEEL_INSTANCE, else "default" */
+    const char *instance;       /* --instance, else launcher_options_instance() */
     const char *r1cs;           /* NULL: none; so are all paths here */
     const char *priority;       /* "normal" */
     unsigned threads;           /* 0: all processors */
@@ -26,6 +26,8 @@ struct launcher_options {
     int n_args;
 };
 
+/* $PINWHEEL_INSTANCE, else "default". */
+const char *launcher_options_instance(void);
 /* 0, or -1 with err. */
 int launcher_options_parse(struct launcher_options *o, int argc, char **argv, struct gpud_error *err);
 void launcher_options_free(struct launcher_options *o);
