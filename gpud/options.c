@@ -109,7 +109,6 @@ static const struct option table[] = {
 };
 
 static int take_option(struct gpud_options *o, int option, const char *arg, struct gpud_error *err) {
-    static const char *const backends[] = {"auto", "cpu", "cuda"};
     static const char *const bells[] = {"auto", "futex", "eventfd", "epoll"};
     static const char *const memories[] = {"registered", "pageable"};
     uint32_t v = 0;
@@ -121,9 +120,7 @@ static int take_option(struct gpud_options *o, int option, const char *arg, stru
         return 0;
     case OPT_CIRCUIT: return add_circuit(o, arg, err);
     case OPT_BACKEND:
-        rc = parse_choice("backend", arg, backends, 3, &v, err);
-        o->backend = (enum gpud_backend_choice)v;
-        return rc;
+        return krn_choice_read(arg, &o->backend) ? gpud_fail(err, "--backend %s: not known", arg) : 0;
     case OPT_BELL:
         rc = parse_choice("bell", arg, bells, 4, &v, err);
         o->bell = (enum shm_backend)v;

@@ -7,15 +7,14 @@
 #include "gpud/circuit.h"
 #include "gpud/paths.h"
 #include "gpud/plan.h"
+#include "kernels/choice.h"
 #include "shm/bell.h"
-
-enum gpud_backend_choice { GPUD_BACKEND_AUTO = 0, GPUD_BACKEND_CPU, GPUD_BACKEND_CUDA };
 
 struct gpud_options {
     char instance[SHM_INSTANCE_MAX];
     struct gpud_circuit_spec circuits[GPUD_MAX_CIRCUITS];
     uint32_t n_circuits;
-    enum gpud_backend_choice backend;
+    enum krn_choice backend;
     enum shm_backend bell;
     uint32_t workers;           /* per NUMA node */
     uint32_t threads;           /* of the CPU back end and of checks at start; 0: all CPUs */

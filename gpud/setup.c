@@ -21,24 +21,17 @@ enum {
 
 /* ---- back end ---- */
 
-static int count_devices(struct gpud_daemon *d, const struct krn_backend *backend, char why[KRN_ERR_TEXT]) {
-    int n = backend->count(why);
-    if (n <= 0) return 0;
-    d->backend = backend;
-    d->n_devices = n < GPUD_MAX_DEVICES ? n : GPUD_MAX_DEVICES;
-    return d->n_devices;
-}
-
 int gpud_setup_backend(struct gpud_daemon *d, const struct krn_backend *cpu, const struct krn_backend *cuda,
                        struct gpud_error *err) {
-    char why[KRN_ERR_TEXT] = "this program was built without CUDA";
-    enum gpud_backend_choice choice = d->options->backend;
-    if (choice != GPUD_BACKEND_CPU) {
-        if (cuda && count_devices(d, cuda, why)) return 0;
-        if (choice == GPUD_BACKEND_CUDA) return gpud_fail(err, "--backend cuda: no GPU can be used: %s", why);
-        gpud_log("no GPU can be used (%s): proving on the CPU", why);
-    }
-    return count_devices(d, cpu, why) ? 0 : gpud_fail(err, "CPU back end: %s", why);
+    char text[KRN_CHOICE_TEXT];
+    int n = krn_choice_gpus(d->options->backend, cuda ? cuda->count : NULL, text);
+    if (n < 0) return gpud_fail(err, "%s", text);
+    if (text[0]) gpud_log("%s: proving on the CPU", text);
+    d->backend = n ? cuda : cpu;
+    if (n == 0) n = cpu->count(text);
+    if (n <= 0) return gpud_fail(err, "CPU back end: %s", text);
+    d->n_devices = n < GPUD_MAX_DEVICES ? n : GPUD_MAX_DEVICES;
+    return 0;
 }
 
 /* ---- circuits ---- */

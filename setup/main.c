@@ -5,9 +5,9 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
+#include "kernels/choice.h"
 #include "kernels/parallel.h"
 #include "setup/setup.h"
 #include "shm/secret.h"
@@ -20,12 +20,8 @@ static const struct krn_setup_backend *const cuda = NULL;
 
 enum { EXIT_REFUSED = 1, EXIT_USAGE = 2 };
 
-enum choice { AUTO, CPU, CUDA, CHOICES };
-
-static const char *const choice_names[CHOICES] = {"auto", "cpu", "cuda"};
-
 struct arguments {
-    enum choice backend;
+    enum krn_choice backend;
     unsigned threads;
     const char *vk, *r1cs, *zkey;
     int test_hooks;
@@ -56,17 +52,6 @@ static int parse_threads(const char *text, unsigned *threads)
     return 0;
 }
 
-static int parse_backend(const char *text, enum choice *backend)
-{
-    for (int i = 0; i < CHOICES; i++) {
-        if (strcmp(text, choice_names[i]) == 0) {
-            *backend = (enum choice)i;
-            return 0;
-        }
-    }
-    return -1;
-}
-
 static int parse(struct arguments *a, int argc, char **argv)
 {
     static const struct option options[] = {
@@ -80,7 +65,7 @@ static int parse(struct arguments *a, int argc, char **argv)
         switch (option) {
         case 'v': a->vk = optarg; break;
         case 't': rc = parse_threads(optarg, &a->threads); break;
-        case 'b': rc = parse_backend(optarg, &a->backend); break;
+        case 'b': rc = krn_choice_read(optarg, &a->backend); break;
         case 'T': a->test_hooks = 1; break;
         default: rc = -1;
         }
@@ -93,19 +78,14 @@ static int parse(struct arguments *a, int argc, char **argv)
 }
 
 /* NULL where a GPU is demanded and cannot be used. */
-static const struct krn_setup_backend *choose(enum choice choice)
+static const struct krn_setup_backend *choose(enum krn_choice choice)
 {
-    char why[KRN_ERR_TEXT] = "this program was built without CUDA";
+    char text[KRN_CHOICE_TEXT];
+    int n = krn_choice_gpus(choice, cuda ? cuda->count : NULL, text);
 
-    if (choice == CPU)
-        return &krn_setup_cpu;
-    if (cuda && cuda->count(why) > 0)
-        return cuda;
-    if (choice == CUDA)
-        fprintf(stderr, "pinwheel setup: --backend cuda: no GPU can be used: %s\n", why);
-    else
-        fprintf(stderr, "pinwheel setup: no GPU can be used (%s): on the CPU\n", why);
-    return choice == CUDA ? NULL : &krn_setup_cpu;
+    if (text[0] != '\0')
+        fprintf(stderr, "pinwheel setup: %s%s\n", text, n == 0 ? ": on the CPU" : "");
+    return n > 0 ? cuda : n == 0 ? &krn_setup_cpu : NULL;
 }
 
 int main(int argc, char **argv)
