@@ -207,15 +207,20 @@ static uint32_t slot_of(const uint8_t *w) {
 
 /* ---- devices ---- */
 
-/* As many jobs as devices: one each, of its own node. */
+/* As many jobs as devices: each has begun one and cannot end it yet. */
+static void begin_one_each(struct shm_job_ref jobs[]) {
+    set_closed(true);
+    start();
+    for (int i = 0; i < n_devices; i++) jobs[i] = add_job(1);
+    gpud_work_kick(&work);
+    UNTIL(each_has_begun(1));
+}
+
+/* Each takes a job of its own node. */
 static void test_spread(int n) {
     struct shm_job_ref jobs[DEVICES_MAX];
     make_world(n, CIRCUITS);
-    set_closed(true);
-    start();
-    for (int i = 0; i < n; i++) jobs[i] = add_job(1);
-    gpud_work_kick(&work);
-    UNTIL(each_has_begun(1));
+    begin_one_each(jobs);
     for (int i = 0; i < n; i++) CHECK(region.slot_node[slot_of(fake.devices[i].w[0])] == (uint32_t)(i % 2));
     CHECK(far_slots() == 0);
     set_closed(false);
@@ -241,11 +246,7 @@ static void test_some_fail(int n, int n_failing) {
     uint32_t attempts = 0;
     make_world(n, CIRCUITS);
     for (int i = 1; i <= n_failing; i++) fake.devices[i].fail_at = 0;
-    set_closed(true);
-    start();
-    for (int i = 0; i < n; i++) jobs[i] = add_job(1);
-    gpud_work_kick(&work);
-    UNTIL(each_has_begun(1));
+    begin_one_each(jobs);
     set_closed(false);
     for (int i = 0; i < n; i++) CHECK(reaches(jobs[i], SHM_JOB_DONE));
     for (int i = 0; i < n; i++) attempts += atomic_load(&region.jobs[jobs[i].index].attempts);
@@ -275,11 +276,7 @@ static void test_all_fail(int n) {
     struct shm_job_ref jobs[DEVICES_MAX];
     make_world(n, CIRCUITS);
     for (int i = 0; i < n; i++) fake.devices[i].fail_at = 0;
-    set_closed(true);
-    start();
-    for (int i = 0; i < n; i++) jobs[i] = add_job(1);
-    gpud_work_kick(&work);
-    UNTIL(each_has_begun(1));
+    begin_one_each(jobs);
     set_closed(false);
     UNTIL(gpud_work_failed(&work, &err));
     CHECK(strstr(err.text, "the fake is lost") && count(GPUD_DEVICE_LOST) == n);

@@ -1,7 +1,7 @@
 /*
  * tests/gpud_world.h: what device threads need around them: a region, two circuits (both the bundled mul2, so that its
- * proof is good for either), and a producer that makes slots READY. The including file has its own back end; what is the
- * same in each is here.
+ * proof is good for either), and a producer that makes slots READY. The including file has its own back end; what is
+ * the same in each is here.
  */
 #ifndef TESTS_GPUD_WORLD_H
 #define TESTS_GPUD_WORLD_H
