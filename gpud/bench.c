@@ -107,16 +107,19 @@ static void draw(void *ctx, unsigned done, unsigned total) {
     if (done == total) fprintf(stderr, "\r\033[K");
 }
 
-int gpud_bench(int argc, char **argv, const struct krn_copies *copies) {
+int gpud_bench(int argc, char **argv, const struct krn_backend *cuda, const struct krn_copies *copies) {
     static struct gpud_bench_memory b;
     struct options o;
     struct gpud_error err;
+    char why[KRN_CHOICE_TEXT];
     if (parse(&o, argc, argv)) {
         fprintf(stderr, "wanted: %s\n", usage);
         return USAGE;
     }
-    if (!copies) {
-        fprintf(stderr, "pinwheel bench memory: this program was built without CUDA\n");
+    int gpus = krn_choice_gpus(KRN_CHOICE_AUTO, cuda ? cuda->count : NULL, why);
+    if (gpus <= (int)o.device) {
+        if (gpus > 0) snprintf(why, sizeof why, "--device %d: there are %d, from 0 on", (int)o.device, gpus);
+        fprintf(stderr, "pinwheel bench memory: %s\n", why);
         return 1;
     }
     b = (struct gpud_bench_memory){

@@ -22,7 +22,7 @@ int main(int argc, char **argv) {
     static struct gpud_options options;
     static struct gpud_daemon daemon_state;
     struct gpud_error err;
-    if (argc > 1 && strcmp(argv[1], "--bench-memory") == 0) return gpud_bench(argc - 1, argv + 1, copies);
+    if (argc > 1 && strcmp(argv[1], "--bench-memory") == 0) return gpud_bench(argc - 1, argv + 1, cuda, copies);
     if (gpud_options_parse(&options, argc, argv, &err)) {
         fprintf(stderr, "pinwheel-gpud: %s\n", err.text);
         return GPUD_EXIT_USAGE;
