@@ -1,15 +1,14 @@
 #include "gpud/bench.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "formats/number.h"
 #include "gpud/bench_memory.h"
 #include "gpud/bench_plot.h"
 
@@ -20,23 +19,6 @@ enum { USAGE = 2, RUNS = 9, MAX_DEVICE = 1023 };
 
 static const char usage[] = "pinwheel bench memory [--bytes N] [--runs N] [--device N] [--seed N] [--plot FILE.svg]";
 
-/* A number with K, M or G (1024s) behind it where that is asked for. 0 or -1. */
-static int number(const char *text, uint64_t min, uint64_t max, uint64_t *value) {
-    char *end;
-    errno = 0;
-    *value = strtoull(text, &end, 10);
-    if (errno || end == text || text[0] == '-') return -1;
-    static const char units[] = "KMG";
-    const char *unit = *end ? strchr(units, *end) : NULL;
-    if (unit && !end[1]) {
-        unsigned shift = 10 * (unsigned)(unit - units + 1);
-        if (*value > UINT64_MAX >> shift) return -1;
-        *value <<= shift;
-        end++;
-    }
-    return *end || *value < min || *value > max ? -1 : 0;
-}
-
 struct options {
     uint64_t bytes, runs, device, seed;
     const char *plot;
@@ -44,10 +26,10 @@ struct options {
 
 static int take(struct options *o, int option, const char *text) {
     switch (option) {
-    case 'b': return number(text, 1 << 20, MAX_BYTES, &o->bytes);
-    case 'n': return number(text, 1, GPUD_BENCH_RUNS_MAX, &o->runs);
-    case 'd': return number(text, 0, MAX_DEVICE, &o->device);
-    case 's': return number(text, 0, UINT64_MAX, &o->seed);
+    case 'b': return fmt_number_read_scaled(text, 1 << 20, MAX_BYTES, &o->bytes);
+    case 'n': return fmt_number_read_scaled(text, 1, GPUD_BENCH_RUNS_MAX, &o->runs);
+    case 'd': return fmt_number_read_scaled(text, 0, MAX_DEVICE, &o->device);
+    case 's': return fmt_number_read_scaled(text, 0, UINT64_MAX, &o->seed);
     case 'p': o->plot = text; return 0;
     default: return -1;
     }

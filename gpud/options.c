@@ -1,9 +1,9 @@
 #include "gpud/options.h"
 
-#include <errno.h>
 #include <getopt.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "formats/number.h"
 
 const char gpud_options_help[] =
     "pinwheel-gpud [options]: the proving daemon (normally started by `pinwheel up`)\n"
@@ -26,10 +26,8 @@ enum { MAX_WORKERS = 256, MAX_THREADS = 1024, MAX_TIMEOUT_S = 7 * 24 * 3600, DEF
 
 static int parse_number(const char *name, const char *text, uint32_t min, uint32_t max, uint32_t *out,
                         struct gpud_error *err) {
-    char *end;
-    errno = 0;
-    unsigned long v = strtoul(text, &end, 10);
-    if (errno || end == text || *end || text[0] == '-' || v < min || v > max)
+    uint64_t v;
+    if (fmt_number_read(text, min, max, &v))
         return gpud_fail(err, "--%s %s: a number from %u to %u is wanted", name, text, min, max);
     *out = (uint32_t)v;
     return 0;
@@ -37,16 +35,8 @@ static int parse_number(const char *name, const char *text, uint32_t min, uint32
 
 /* A number of bytes, at least one, with K, M or G for powers of 1024. */
 static int parse_bytes(const char *name, const char *text, uint64_t *out, struct gpud_error *err) {
-    static const char units[] = "KMG";
-    char *end;
-    errno = 0;
-    unsigned long long v = strtoull(text, &end, 10);
-    bool number = !errno && end != text && text[0] != '-' && v > 0;
-    const char *unit = number && *end ? strchr(units, *end) : NULL;
-    int shift = unit ? 10 * (int)(unit - units + 1) : 0;
-    if (!number || (*end && (!unit || end[1])) || v > UINT64_MAX >> shift)
+    if (fmt_number_read_scaled(text, 1, UINT64_MAX, out))
         return gpud_fail(err, "--%s %s: a number of bytes is wanted, such as 100000000, 500M or 80G", name, text);
-    *out = (uint64_t)v << shift;
     return 0;
 }
 

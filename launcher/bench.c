@@ -1,6 +1,5 @@
 #include "launcher/bench.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +7,7 @@
 #include <unistd.h>
 
 #include "formats/file.h"
+#include "formats/number.h"
 #include "formats/output.h"
 #include "launcher/bench_report.h"
 #include "launcher/bench_trace.h"
@@ -30,13 +30,6 @@ struct options {
     bool json;
 };
 
-static int number(const char *text, uint64_t min, uint64_t max, uint64_t *value) {
-    char *end;
-    errno = 0;
-    *value = strtoull(text, &end, 10);
-    return errno || end == text || *end || text[0] == '-' || *value < min || *value > max ? -1 : 0;
-}
-
 /* NAME=FILE or NAME=FILE*WEIGHT; cuts the text. */
 static int add_circuit(struct bench_run *b, char *text) {
     struct bench_circuit *c = &b->circuits[b->n_circuits];
@@ -44,7 +37,7 @@ static int add_circuit(struct bench_run *b, char *text) {
     uint64_t weight = 1;
     if (b->n_circuits == BENCH_MAX_CIRCUITS || !file || file == text || !file[1]) return -1;
     if (star > file) {
-        if (number(star + 1, 1, MAX_WEIGHT, &weight)) return -1;
+        if (fmt_number_read(star + 1, 1, MAX_WEIGHT, &weight)) return -1;
         *star = 0;
     }
     *file = 0;
@@ -60,29 +53,29 @@ static int take(struct options *o, int option, char *text) {
     switch (option) {
     case 'i': b->instance = text; break;
     case 'c': return add_circuit(b, text);
-    case 'n': return number(text, 1, MAX_PROOFS, &b->proofs);
+    case 'n': return fmt_number_read(text, 1, MAX_PROOFS, &b->proofs);
     case 's':
-        rc = number(text, 1, MAX_SECONDS, &v);
+        rc = fmt_number_read(text, 1, MAX_SECONDS, &v);
         b->seconds = (double)v;
         break;
     case 'f':
-        rc = number(text, 1, BENCH_IN_FLIGHT_MAX, &v);
+        rc = fmt_number_read(text, 1, BENCH_IN_FLIGHT_MAX, &v);
         b->in_flight = (unsigned)v;
         break;
     case 'p':
-        rc = number(text, 0, MAX_PRODUCERS, &v);
+        rc = fmt_number_read(text, 0, MAX_PRODUCERS, &v);
         b->producers = (unsigned)v;
         break;
     case 'w':
-        rc = number(text, 0, MAX_PROOFS, &v);
+        rc = fmt_number_read(text, 0, MAX_PROOFS, &v);
         b->warm_up = (unsigned)v;
         break;
-    case 'W': return number(text, 1, MAX_SECONDS, &o->window);
+    case 'W': return fmt_number_read(text, 1, MAX_SECONDS, &o->window);
     case 'j': o->json = true; break;
     case 'S': o->save = text; break;
     case 'a': o->against = text; break;
     case 't': o->trace = text; break;
-    case 'T': return number(text, 1, MAX_PROOFS, &o->trace_proofs);
+    case 'T': return fmt_number_read(text, 1, MAX_PROOFS, &o->trace_proofs);
     default: return -1;
     }
     return rc;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/number.h"
 #include "formats/snarkjs.h"
 #include "launcher/commands.h"
 #include "launcher/output.h"
@@ -130,11 +131,7 @@ enum launcher_exit launcher_jobs_fetch(struct launcher_client *c, uint64_t id, c
 }
 
 static int parse_id(const char *text, uint64_t *id, struct gpud_error *err) {
-    char *end;
-    errno = 0;
-    *id = strtoull(text, &end, 10);
-    bool good = !errno && end != text && !*end && text[0] != '-' && *id <= INT64_MAX;
-    return good ? 0 : gpud_fail(err, "'%s' is no job's id", text);
+    return fmt_number_read(text, 0, INT64_MAX, id) ? gpud_fail(err, "'%s' is no job's id", text) : 0;
 }
 
 enum launcher_exit launcher_wait(const struct launcher_options *o, struct gpud_error *err) {

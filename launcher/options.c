@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/number.h"
 #include "gpud/msg.h"
 
 enum { MAX_THREADS = 256, MAX_SECONDS = 7 * 24 * 3600, MAX_MIB = 1 << 20, WITNESS_SECONDS = 300, WITNESS_MIB = 4096 };
@@ -24,9 +25,8 @@ static const struct option table[] = {
 
 static int parse_number(const char *what, const char *zero, const char *text, unsigned long max, unsigned *out,
                         struct gpud_error *err) {
-    char *end;
-    unsigned long v = strtoul(text, &end, 10);
-    if (end == text || *end || text[0] == '-' || v > max)
+    uint64_t v;
+    if (fmt_number_read(text, 0, max, &v))
         return gpud_fail(err, "--%s %s: a number from 0 (%s) to %lu is wanted", what, text, zero, max);
     *out = (unsigned)v;
     return 0;
