@@ -212,6 +212,11 @@ int fmt_json_set_int(struct fmt_json *j, const char *key, int64_t value)
     return json_object_set_new(raw(j), key, json_integer(value));
 }
 
+int fmt_json_set_count(struct fmt_json *j, const char *key, uint64_t value)
+{
+    return fmt_json_set_int(j, key, (int64_t)(value & INT64_MAX));
+}
+
 int fmt_json_set_real(struct fmt_json *j, const char *key, double value)
 {
     return json_object_set_new(raw(j), key, json_real(value));

@@ -63,6 +63,8 @@ const char *fmt_json_as_string(const struct fmt_json *j);
 int fmt_json_set(struct fmt_json *j, const char *key, struct fmt_json *child);
 int fmt_json_set_string(struct fmt_json *j, const char *key, const char *value);
 int fmt_json_set_int(struct fmt_json *j, const char *key, int64_t value);
+/* Of a count that anybody may have written: modulo 2^63. */
+int fmt_json_set_count(struct fmt_json *j, const char *key, uint64_t value);
 int fmt_json_set_real(struct fmt_json *j, const char *key, double value);
 int fmt_json_set_bool(struct fmt_json *j, const char *key, bool value);
 int fmt_json_append(struct fmt_json *j, struct fmt_json *child);

@@ -66,7 +66,7 @@ struct named {
 
 static struct fmt_json *numbers_json(const struct named *fields, size_t n) {
     struct fmt_json *j = fmt_json_object();
-    for (size_t i = 0; i < n; i++) fmt_json_set_int(j, fields[i].name, (int64_t)(fields[i].value & INT64_MAX));
+    for (size_t i = 0; i < n; i++) fmt_json_set_count(j, fields[i].name, fields[i].value);
     return j;
 }
 

@@ -40,9 +40,9 @@ static struct fmt_json *worker_json(struct gpud_daemon *d, const struct gpud_mem
         struct shm_peer *p = &d->region.peers[m->peer];
         fmt_json_set_int(j, "peer", m->peer);
         fmt_json_set_int(j, "node", p->node);
-        fmt_json_set_int(j, "job", (int64_t)(atomic_load(&p->job) & INT64_MAX));
-        fmt_json_set_int(j, "jobs_done", (int64_t)(atomic_load(&p->jobs_done) & INT64_MAX));
-        fmt_json_set_int(j, "slots_other_node", (int64_t)(atomic_load(&p->slots_other_node) & INT64_MAX));
+        fmt_json_set_count(j, "job", atomic_load(&p->job));
+        fmt_json_set_count(j, "jobs_done", atomic_load(&p->jobs_done));
+        fmt_json_set_count(j, "slots_other_node", atomic_load(&p->slots_other_node));
     }
     return j;
 }
@@ -88,7 +88,7 @@ static struct fmt_json *nodes_json(struct gpud_daemon *d) {
         fmt_json_set_int(j, "slots", slots);
         fmt_json_set_int(j, "slots_free", unused);
         fmt_json_set_int(j, "workers", workers);
-        fmt_json_set_int(j, "slots_other_node", (int64_t)(elsewhere & INT64_MAX));
+        fmt_json_set_count(j, "slots_other_node", elsewhere);
         fmt_json_append(all, j);
     }
     return all;
@@ -123,35 +123,30 @@ static struct fmt_json *circuits_json(struct gpud_daemon *d) {
     return all;
 }
 
-/* A count as JSON has it. */
-static void set_count(struct fmt_json *j, const char *name, uint64_t n) {
-    fmt_json_set_int(j, name, (int64_t)(n & INT64_MAX));
-}
-
 static struct fmt_json *memory_json(const struct krn_memory *m) {
     struct fmt_json *j = fmt_json_object();
-    set_count(j, "total", m->total);
-    set_count(j, "workspace", m->workspace);
-    set_count(j, "allocations", m->allocations);
-    set_count(j, "registrations", m->registrations);
-    set_count(j, "registered_bytes", m->registered_bytes);
-    set_count(j, "host_copies", m->host_copies);
-    set_count(j, "host_copied_bytes", m->host_copied_bytes);
+    fmt_json_set_count(j, "total", m->total);
+    fmt_json_set_count(j, "workspace", m->workspace);
+    fmt_json_set_count(j, "allocations", m->allocations);
+    fmt_json_set_count(j, "registrations", m->registrations);
+    fmt_json_set_count(j, "registered_bytes", m->registered_bytes);
+    fmt_json_set_count(j, "host_copies", m->host_copies);
+    fmt_json_set_count(j, "host_copied_bytes", m->host_copied_bytes);
     return j;
 }
 
 /* Keys on the device. Where they are used in place there is no room to speak of. */
 static struct fmt_json *keys_json(const struct gpud_daemon *d, const struct gpud_keys_view *v) {
     struct fmt_json *j = fmt_json_object(), *loaded = fmt_json_array();
-    if (v->room != UINT64_MAX) set_count(j, "room", v->room);
-    set_count(j, "used", v->used);
-    set_count(j, "loads", v->loads);
-    set_count(j, "evictions", v->evictions);
+    if (v->room != UINT64_MAX) fmt_json_set_count(j, "room", v->room);
+    fmt_json_set_count(j, "used", v->used);
+    fmt_json_set_count(j, "loads", v->loads);
+    fmt_json_set_count(j, "evictions", v->evictions);
     for (uint32_t i = 0; i < GPUD_MAX_CIRCUITS; i++) {
         if (!(v->loaded >> i & 1)) continue;
         struct fmt_json *key = fmt_json_object();
         fmt_json_set_string(key, "circuit", d->circuits[i].spec.name);
-        set_count(key, "bytes", v->bytes[i]);
+        fmt_json_set_count(key, "bytes", v->bytes[i]);
         fmt_json_set_string(key, "form", v->form[i]);
         fmt_json_append(loaded, key);
     }
@@ -168,9 +163,9 @@ static struct fmt_json *device_json(struct gpud_daemon *d, int i) {
     fmt_json_set_int(j, "index", i);
     fmt_json_set_string(j, "state", states[atomic_load(&shown->state)]);
     fmt_json_set_int(j, "node", atomic_load(&shown->node));
-    set_count(j, "proofs", atomic_load(&shown->proofs));
-    set_count(j, "busy_us", atomic_load(&shown->busy_us));
-    set_count(j, "slots_other_node", atomic_load(&shown->far_slots));
+    fmt_json_set_count(j, "proofs", atomic_load(&shown->proofs));
+    fmt_json_set_count(j, "busy_us", atomic_load(&shown->busy_us));
+    fmt_json_set_count(j, "slots_other_node", atomic_load(&shown->far_slots));
     fmt_json_set(j, "keys", keys_json(d, &keys));
     fmt_json_set(j, "memory", memory_json(&keys.memory));
     return j;
@@ -193,7 +188,7 @@ struct fmt_json *gpud_status(struct gpud_daemon *d) {
     int rc = fmt_json_set_string(j, "instance", d->options->instance) | fmt_json_set_int(j, "pid", getpid()) |
              fmt_json_set_bool(j, "ready", d->ready) |
              fmt_json_set_int(j, "uptime_s", (int64_t)((shm_host_now_ns() - d->started_ns) / 1000000000)) |
-             fmt_json_set_int(j, "starts", (int64_t)(atomic_load(&d->region.super->starts) & INT64_MAX)) |
+             fmt_json_set_count(j, "starts", atomic_load(&d->region.super->starts)) |
              fmt_json_set_string(j, "backend", d->backend->name) |
              fmt_json_set_string(j, "memory", d->options->pageable ? "pageable" : "registered") |
              fmt_json_set_string(j, "bell", shm_waiter_name(d->waiter)) |

@@ -117,7 +117,7 @@ static struct fmt_json *devices_json(const struct bench_figures *f) {
         if (!d->proofs) continue;
         struct fmt_json *j = fmt_json_object();
         fmt_json_set_int(j, "index", i);
-        fmt_json_set_int(j, "proofs", (int64_t)d->proofs);
+        fmt_json_set_count(j, "proofs", d->proofs);
         fmt_json_set_real(j, "span_s", d->span);
         fmt_json_set_real(j, "busy_s", d->busy);
         fmt_json_set_real(j, "idle_within_s", d->within);
@@ -139,12 +139,12 @@ static struct fmt_json *windows_json(const struct bench_figures *f) {
 
 static struct fmt_json *memory_json(const struct bench_memory *m) {
     struct fmt_json *j = fmt_json_object();
-    fmt_json_set_int(j, "daemon_bytes", (int64_t)m->daemon);
-    fmt_json_set_int(j, "workers_bytes", (int64_t)m->workers);
-    fmt_json_set_int(j, "device_bytes", (int64_t)m->device);
-    fmt_json_set_int(j, "device_allocations", (int64_t)m->allocations);
-    fmt_json_set_int(j, "registrations", (int64_t)m->registrations);
-    fmt_json_set_int(j, "host_copies", (int64_t)m->host_copies);
+    fmt_json_set_count(j, "daemon_bytes", m->daemon);
+    fmt_json_set_count(j, "workers_bytes", m->workers);
+    fmt_json_set_count(j, "device_bytes", m->device);
+    fmt_json_set_count(j, "device_allocations", m->allocations);
+    fmt_json_set_count(j, "registrations", m->registrations);
+    fmt_json_set_count(j, "host_copies", m->host_copies);
     return j;
 }
 
