@@ -23,6 +23,14 @@ bool small_sizes(void)
     return getenv("PINWHEEL_GPU_SMALL") != NULL;
 }
 
+std::vector<int> sizes_wanted(int argc, char **argv, const std::vector<int> &by_default, const std::vector<int> &small)
+{
+    std::vector<int> logs;
+    for (int i = 1; i < argc; i++)
+        logs.push_back(atoi(argv[i]));
+    return argc > 1 ? logs : small_sizes() ? small : by_default;
+}
+
 static __global__ void differ_kernel(const ulonglong2 *a, const ulonglong2 *b, size_t n, int *differ)
 {
     for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < n; i += gridDim.x * (size_t)blockDim.x)

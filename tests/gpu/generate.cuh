@@ -9,6 +9,8 @@
 #ifndef TESTS_GPU_GENERATE_CUH
 #define TESTS_GPU_GENERATE_CUH
 
+#include <vector>
+
 #include "kernels/msm.cuh"
 
 enum scalar_kind {
@@ -39,6 +41,9 @@ void random_scalar(enum krn_curve_id curve, uint64_t seed, uint8_t out[32]);
 
 /* Whether PINWHEEL_GPU_SMALL is set: sizes for compute-sanitizer, under which kernels are a thousand times slower. */
 bool small_sizes(void);
+
+/* The sizes, as powers of two, that a test's arguments name; without any small_sizes' or the default ones. */
+std::vector<int> sizes_wanted(int argc, char **argv, const std::vector<int> &by_default, const std::vector<int> &small);
 
 /* Whether two stretches of device memory hold the same bytes, a multiple of 16. Waits. */
 bool same_on_device(const void *a, const void *b, size_t bytes);

@@ -377,14 +377,7 @@ int main(int argc, char **argv)
     int devices = 0;
     if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0)
         return 77;
-    static const int by_default[] = {20, 22, 24}, small[] = {8};
-    std::vector<int> logs(by_default, by_default + 3);
-    if (small_sizes())
-        logs.assign(small, small + 1);
-    if (argc > 1)
-        logs.clear();
-    for (int i = 1; i < argc; i++)
-        logs.push_back(atoi(argv[i]));
+    const std::vector<int> logs = sizes_wanted(argc, argv, {20, 22, 24}, {8});
     const bool large = argc == 1 && !small_sizes();
     for (int curve = 0; curve < KRN_CURVES; curve++)
         for (int g2 = 0; g2 < 2; g2++) {

@@ -174,14 +174,7 @@ int main(int argc, char **argv)
     int devices = 0;
     if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0)
         return 77;
-    static const int by_default[] = {22, 24, 27}, small[] = {11, 12};
-    std::vector<int> logs(by_default, by_default + 3);
-    if (small_sizes())
-        logs.assign(small, small + 2);
-    if (argc > 1)
-        logs.clear();
-    for (int i = 1; i < argc; i++)
-        logs.push_back(atoi(argv[i]));
+    const std::vector<int> logs = sizes_wanted(argc, argv, {22, 24, 27}, {11, 12});
     for (int c = 0; c < KRN_CURVES; c++) {
         const enum krn_curve_id curve = (enum krn_curve_id)c;
         double start = krn_seconds();

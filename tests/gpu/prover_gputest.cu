@@ -860,7 +860,7 @@ static void proof_tests(struct krn_device *cpu_dev, struct krn_device *gpu_dev, 
 int main(int argc, char **argv)
 {
     char err[KRN_ERR_TEXT] = "";
-    small = getenv("PINWHEEL_GPU_SMALL") != NULL;
+    small = small_sizes();
     if (!small)
         lost();
     if (gpu->count(err) == 0) {
